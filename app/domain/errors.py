@@ -1,0 +1,249 @@
+"""Own the error tree of the service. Every leaf has a stable `code`; the branch gives the exit code of the CLI.
+
+    RemandError                      (remand/errors.py)      exit
+    ├── BadInput                     what was given is wrong    2
+    │   ├── TemplateInvalid  .problems
+    │   ├── InputInvalid  InputTooLarge  IdentityInvalid  ResultInvalid
+    │   ├── JsonInvalid  .path .problem
+    │   │   └── JsonTooLarge
+    │   ├── HandlerNotFound
+    │   └── AmbiguousId
+    ├── NotFound                     nothing has that name      4
+    │   └── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
+    ├── Conflict                     not in this state          5
+    │   └── TemplateChanged  IllegalMove
+    ├── Unfit                        the environment is wrong   3
+    │   ├── ConfigInvalid  .problems
+    │   └── DatabaseUnreachable  BrokerUnreachable  SchemaMissing  SchemaTooOld  SchemaTooNew  EmbeddedUnavailable
+    └── WaitTimedOut                 not yet                    1
+
+Lost races are return values, not errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from remand.errors import RemandError
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a file or a table of settings: where, and what to do about it."""
+
+    file: str | None
+    line: int | None
+    """1-based; None where the text has no lines (environment, a dict)."""
+    path: str
+    message: str
+    code: str
+
+    def __str__(self) -> str:
+        where = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        return ": ".join(part for part in (where, self.path, self.message) if part)
+
+
+class BadInput(RemandError):
+    """What was given is wrong; giving it again will not help."""
+
+    code: ClassVar[str] = "BAD_INPUT"
+    exit_code: ClassVar[int] = 2
+
+
+class NotFound(RemandError):
+    """Nothing has that name or id."""
+
+    code: ClassVar[str] = "NOT_FOUND"
+    exit_code: ClassVar[int] = 4
+
+
+class Conflict(RemandError):
+    """The thing is there, but not in a state that allows this."""
+
+    code: ClassVar[str] = "CONFLICT"
+    exit_code: ClassVar[int] = 5
+
+
+class Unfit(RemandError):
+    """The environment is not fit to work in: settings, database, broker, schema."""
+
+    code: ClassVar[str] = "UNFIT"
+    exit_code: ClassVar[int] = 3
+
+
+class _WithProblems(RemandError):
+    """Carry every problem at once, so that one round of editing mends them all."""
+
+    subject: ClassVar[str]
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        lines = "".join(f"\n  {problem}" for problem in self.problems)
+        super().__init__(
+            f"{count} in {self.subject}:{lines}",
+            details={"problems": [asdict(problem) for problem in self.problems]},
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)
+
+
+class TemplateInvalid(_WithProblems, BadInput):
+    """A template file breaks rules; `problems` lists all of them."""
+
+    code = "TEMPLATE_INVALID"
+    subject = "the template"
+
+
+class InputInvalid(BadInput):
+    """A workflow's input is not JSON or does not meet the template's schema."""
+
+    code = "INPUT_INVALID"
+
+
+class InputTooLarge(BadInput):
+    """A workflow's input is larger than `input_max_bytes`."""
+
+    code = "INPUT_TOO_LARGE"
+
+
+class IdentityInvalid(BadInput):
+    """The caller's key is missing, empty, or given where the template forbids it."""
+
+    code = "IDENTITY_INVALID"
+
+
+class ResultInvalid(BadInput):
+    """A handler returned something that is not JSON, or too much of it."""
+
+    code = "RESULT_INVALID"
+
+
+class JsonInvalid(BadInput):
+    """A value cannot be stored as JSON. The doors say it again as `InputInvalid` or `ResultInvalid`."""
+
+    code = "JSON_INVALID"
+
+    def __init__(self, path: str, problem: str, *, what: str = "value", hint: str = "") -> None:
+        super().__init__(
+            f"{what} at {path}: {problem}", hint=hint, details={"path": path, "problem": problem}
+        )
+        self.path = path
+        self.problem = problem
+        self.what = what
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_json_invalid, (type(self), self.path, self.problem, self.what, self.hint)
+
+
+def _rebuild_json_invalid(
+    kind: type[JsonInvalid], path: str, problem: str, what: str, hint: str
+) -> JsonInvalid:
+    return kind(path, problem, what=what, hint=hint)
+
+
+class JsonTooLarge(JsonInvalid):
+    """A value is good JSON but more bytes than allowed."""
+
+    code = "JSON_TOO_LARGE"
+
+
+class HandlerNotFound(BadInput):
+    """No handler is registered under the name a step gives."""
+
+    code = "HANDLER_NOT_FOUND"
+
+
+class AmbiguousId(BadInput):
+    """A shortened id fits more than one thing."""
+
+    code = "AMBIGUOUS_ID"
+
+
+class TemplateNotFound(NotFound):
+    """No template has that namespace, name and version."""
+
+    code = "TEMPLATE_NOT_FOUND"
+
+
+class WorkflowNotFound(NotFound):
+    """No workflow has that id."""
+
+    code = "WORKFLOW_NOT_FOUND"
+
+
+class StepNotFound(NotFound):
+    """The workflow has no step of that name."""
+
+    code = "STEP_NOT_FOUND"
+
+
+class DeadLetterNotFound(NotFound):
+    """No dead letter has that id."""
+
+    code = "DEAD_LETTER_NOT_FOUND"
+
+
+class TemplateChanged(Conflict):
+    """A version that is already stored was given again with other content."""
+
+    code = "TEMPLATE_CHANGED"
+
+
+class IllegalMove(Conflict):
+    """No row of the transition table leads from this state by this event."""
+
+    code = "ILLEGAL_MOVE"
+
+
+class ConfigInvalid(_WithProblems, Unfit):
+    """Settings are wrong; `problems` lists all of them."""
+
+    code = "CONFIG_INVALID"
+    subject = "the settings"
+
+
+class DatabaseUnreachable(Unfit):
+    """Postgres does not answer at `database_url`."""
+
+    code = "DATABASE_UNREACHABLE"
+
+
+class BrokerUnreachable(Unfit):
+    """The broker does not answer at `broker_url`."""
+
+    code = "BROKER_UNREACHABLE"
+
+
+class SchemaMissing(Unfit):
+    """The database has no schema `remand` yet: migrate first."""
+
+    code = "SCHEMA_MISSING"
+
+
+class SchemaTooOld(Unfit):
+    """The database is behind this program: migrate it."""
+
+    code = "SCHEMA_TOO_OLD"
+
+
+class SchemaTooNew(Unfit):
+    """The database is ahead of this program: upgrade the program."""
+
+    code = "SCHEMA_TOO_NEW"
+
+
+class EmbeddedUnavailable(Unfit):
+    """The embedded Postgres or broker cannot run here."""
+
+    code = "EMBEDDED_UNAVAILABLE"
+
+
+class WaitTimedOut(RemandError):
+    """What was waited for had not come about when the wait ended; nothing is wrong with it."""
+
+    code: ClassVar[str] = "WAIT_TIMED_OUT"
+    exit_code: ClassVar[int] = 1
