@@ -1,0 +1,120 @@
+# Every command a developer needs. `make` alone lists them. Nothing is installed outside $(VENV).
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+# Arguments for the command behind a target: make demo ARGS=--json, make test-unit ARGS="-k backoff".
+ARGS ?=
+# Parallel test processes: one for each core without waiting on I/O, two where each test starts processes of its own.
+JOBS ?= auto
+HEAVY_JOBS ?= 2
+
+LIGHT_TESTS := $(wildcard tests/unit tests/contract tests/integration)
+HEAVY_TESTS := $(wildcard tests/acceptance tests/faults)
+SERVICE_TESTS := $(wildcard tests/integration tests/acceptance)
+# Without this plugin (and Docker's client behind it) a unit test run starts a second earlier.
+NO_CELERY_PLUGIN := -p no:celery -p no:docker_tools
+
+# A process that may not write bytecode compiles every import again: three seconds for each worker.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+## Install ------------------------------------------------------------------------------------------
+
+.PHONY: install install-runtime
+install: $(VENV)/.installed-dev ## Install everything, locked, into .venv (quick the second time)
+install-runtime: $(VENV)/.installed-runtime ## Install only what runs, locked, into .venv
+
+# Takes the first Python >= 3.11 that can make environments; $PYTHON goes first.
+$(BIN)/python:
+	@for python in $${PYTHON:-} python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || continue; \
+	  found=$$python; \
+	  "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1 || continue; \
+	  exec "$$python" -m venv $(VENV); \
+	done; \
+	if [ -n "$${found:-}" ]; then \
+	  echo "make: $$found cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)." >&2; \
+	else \
+	  echo "make: no Python 3.11 or newer found: install one, or name it with PYTHON=/path/to/python3 make ..." >&2; \
+	fi; exit 1
+
+$(VENV)/.installed-dev: requirements/dev.txt pyproject.toml | $(BIN)/python
+	@echo "Installing the locked packages into $(VENV) ..." >&2
+	@$(PIP) install --require-hashes -r requirements/dev.txt >&2
+	@$(PIP) install --no-deps --no-build-isolation --editable . >&2
+	@touch $(VENV)/.installed-runtime $@
+
+$(VENV)/.installed-runtime: requirements/runtime.txt requirements/build.txt pyproject.toml | $(BIN)/python
+	@echo "Installing the locked packages into $(VENV) ..." >&2
+	@$(PIP) install --require-hashes -r requirements/runtime.txt -r requirements/build.txt >&2
+	@$(PIP) install --no-deps --no-build-isolation --editable . >&2
+	@touch $@
+
+## Use ----------------------------------------------------------------------------------------------
+
+.PHONY: demo bench
+demo: install-runtime ## Run the examples on embedded servers and show what happens (ARGS=--json)
+	@$(BIN)/remand demo $(ARGS)
+
+bench: install ## Measure throughput, latency and rescue; prints one JSON line last
+	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+## Test ---------------------------------------------------------------------------------------------
+
+.PHONY: test test-unit test-services
+test: install ## Run the whole suite, on embedded servers unless REMAND_TEST_* name others
+	@status=0; \
+	$(BIN)/python -m pytest -n $(JOBS) $(LIGHT_TESTS) $(ARGS) || status=1; \
+	$(if $(HEAVY_TESTS),$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope $(HEAVY_TESTS) $(ARGS) || status=1;) \
+	exit $$status
+
+test-unit: install ## Run the unit tests only (seconds)
+	@$(BIN)/python -m pytest $(NO_CELERY_PLUGIN) tests/unit $(ARGS)
+
+test-services: install ## Integration and acceptance on REMAND_TEST_DATABASE_URL, REMAND_TEST_BROKER_URL
+	@: "$${REMAND_TEST_DATABASE_URL:?name the PostgreSQL server to test on}" \
+	   "$${REMAND_TEST_BROKER_URL:?name the broker to test on}"
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope $(SERVICE_TESTS) $(ARGS)
+
+## Check --------------------------------------------------------------------------------------------
+
+.PHONY: check check-lint check-types check-layers format
+check: check-lint check-types check-layers test-unit ## Rules, format, types, layers, unit tests: before every commit
+
+check-lint: install
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+check-types: install
+	@$(BIN)/mypy
+
+check-layers: install
+	@$(BIN)/lint-imports
+
+format: install ## Format, and repair what ruff can repair
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+## Maintain -----------------------------------------------------------------------------------------
+
+.PHONY: lock docs clean
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate \
+	--custom-compile-command "make lock"
+lock: install ## Write requirements/ anew from pyproject.toml (newer versions: ARGS=--upgrade)
+	$(LOCK) pyproject.toml --group dev -o requirements/dev.txt $(ARGS)
+	$(LOCK) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
+	$(LOCK) --group build --constraint requirements/dev.txt -o requirements/build.txt
+
+docs: install ## Write the generated parts of docs/ anew
+	@$(BIN)/python -m app.cli.docgen
+
+clean: ## Remove caches and what was built (not .venv, not .remand)
+	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	@find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
