@@ -1,0 +1,12 @@
+"""Own the settings: what exists, where a value comes from, what is wrong with it.
+
+`load_settings()` is the only way in: environment over TOML file over defaults, checked as a whole, so a
+process either starts with good settings or stops with the list of everything to mend. Knows no database,
+broker or Celery.
+"""
+
+from app.config.load import load_settings, load_settings_with_origins
+from app.config.reference import masked, settings_reference
+from app.config.settings import Settings
+
+__all__ = ["Settings", "load_settings", "load_settings_with_origins", "masked", "settings_reference"]

@@ -1,0 +1,117 @@
+"""Show settings to people: the table of the documentation, and the values in force without passwords."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from app.config.settings import Settings
+from app.config.sources import Key, variable_of
+from app.domain.redaction import mask_text
+from app.domain.retry import DEFAULT_RETRY, RetryOverrides
+
+
+def masked(settings: Settings) -> dict[str, object]:
+    """Return the settings as JSON-like values, URLs without their passwords; for `remand config show`."""
+    shown: dict[str, object] = settings.model_dump(mode="json", exclude={"retry"})
+    shown["retry"] = settings.retry.model_dump(mode="json", exclude_none=True)
+    return {name: mask_text(value) if isinstance(value, str) else value for name, value in shown.items()}
+
+
+def settings_reference() -> str:
+    """Return the Markdown table of every key: variable, default, bounds, meaning with unit."""
+    head = "| key | environment variable | default | allowed | meaning |\n|---|---|---|---|---|\n"
+    return head + "".join(f"{row}\n" for row in _rows())
+
+
+def _rows() -> Iterator[str]:
+    for name, field in Settings.model_fields.items():
+        if name != "retry":
+            yield _row((name,), _default(field.get_default()), _allowed(field), field.description or "")
+    yield from _retry_rows(RetryOverrides, ("retry",), DEFAULT_RETRY)
+
+
+def _retry_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        default = getattr(defaults, name)
+        inner = next((kind for kind in get_args(field.annotation) if _is_model(kind)), None)
+        if inner is not None:
+            yield from _retry_rows(inner, (*table, name), default)
+        else:
+            yield _row((*table, name), _default(default), _allowed(field), _RETRY_MEANING[(*table, name)[1:]])
+
+
+_RETRY_MEANING: dict[Key, str] = {
+    ("max_attempts",): "Executions of a step in all, the first included; lost attempts do not count.",
+    ("retryable",): "Whether a failed step is run again at all.",
+    ("lost_attempts",): "How often a step may be lost with its worker before it is dead-lettered as poison.",
+    ("jitter",): "Share of a delay, 0 to 1, by which it is spread at random.",
+    (
+        "max_retry_after_seconds",
+    ): "Longest Retry-After, in seconds, that is waited for; beyond it: dead letter.",
+    ("exponential", "base_seconds"): "Seconds before the first retry.",
+    ("exponential", "factor"): "What each further delay is multiplied by.",
+    ("exponential", "cap_seconds"): "Longest delay, in seconds.",
+    ("linear", "step_seconds"): "Seconds that each failure adds to the delay.",
+    ("linear", "cap_seconds"): "Longest delay, in seconds.",
+    ("immediate", "delay_seconds"): "Seconds before every retry.",
+    ("policies",): "Category → policy, where it differs from the classifier's.",
+}
+
+
+def _row(key: Key, default: str, allowed: str, meaning: str) -> str:
+    return f"| `{'.'.join(key)}` | `{variable_of(key)}` | {default} | {allowed} | {meaning} |"
+
+
+def _default(value: object) -> str:
+    match value:
+        case None:
+            return "unset"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case float():
+            return f"`{value:g}`" if value < 1e6 else f"`{value:.0f}`"
+        case tuple():
+            return ", ".join(f"`{part}`" for part in value) or "none"
+        case int() | str() | Path():
+            return f"`{value}`"
+        case _:
+            return "none"
+
+
+def _allowed(field: FieldInfo) -> str:
+    choices = [
+        kind for kind in (field.annotation, *get_args(field.annotation)) if get_origin(kind) is Literal
+    ]
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in get_args(choices[0]))
+    return ", ".join(bound for limit in _limits(field) if (bound := _bound(limit)))
+
+
+def _limits(field: FieldInfo) -> Iterator[Any]:
+    # An optional number keeps its bounds one level down, inside `Annotated[...] | None`.
+    yield from field.metadata
+    for kind in get_args(field.annotation):
+        for extra in getattr(kind, "__metadata__", ()):
+            yield from extra.metadata if isinstance(extra, FieldInfo) else (extra,)
+
+
+def _bound(limit: Any) -> str:
+    match limit:
+        case Gt(gt=bound):
+            return f"> {bound}"
+        case Ge(ge=bound):
+            return f"≥ {bound}"
+        case Le(le=bound):
+            return f"≤ {bound}"
+        case _:
+            return ""
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -1,0 +1,236 @@
+"""The settings themselves: name, type, bounds, unit, default, meaning, and the rules between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+
+from app.domain.redaction import mask_text
+from app.domain.retry import RetryOverrides
+
+DATABASE_SCHEMES = ("postgresql", "postgresql+psycopg2")
+BROKER_SCHEMES = ("redis", "rediss", "amqp", "amqps")
+
+
+def _refuse_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("should be a number, not true or false")  # noqa: TRY004 - pydantic collects these
+    return value
+
+
+def _split(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if not value.lstrip().startswith("["):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"starts like a JSON list but is none: {error}") from None
+
+
+Seconds = Annotated[float, BeforeValidator(_refuse_bool)]
+Count = Annotated[int, BeforeValidator(_refuse_bool)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+
+
+class Settings(BaseModel):
+    """All that can be set. Immutable; `repr` hides passwords. Durations are seconds, sizes are bytes.
+
+    Build it with `load_settings()`; direct construction reads neither file nor environment.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True, hide_input_in_errors=True
+    )
+
+    database_url: str | None = Field(
+        None,
+        description="PostgreSQL 15 or newer: `postgresql://user:password@host:port/name`. Unset: embedded.",
+    )
+    broker_url: str | None = Field(
+        None,
+        description="Celery's broker: `redis://`, `rediss://` (TLS), `amqp://`, `amqps://`. Unset: embedded.",
+    )
+    data_dir: Path = Field(
+        Path(".remand"),
+        description="Folder of the embedded servers' data; relative to the working directory.",
+    )
+    handlers: Names = Field(
+        (), description="Python modules that a worker imports to find handlers, such as `shop.orders`."
+    )
+    templates: Names = Field(
+        (),
+        description="YAML files, or folders of them, that hold templates; relative to the working directory.",
+    )
+    default_step_timeout_seconds: Seconds = Field(
+        1800.0,
+        gt=0,
+        le=604_800,
+        description="How long a step may run, in seconds, where its template does not say.",
+    )
+    hard_timeout_grace_seconds: Seconds = Field(
+        10.0,
+        ge=0,
+        le=3600,
+        description="Seconds a handler gets to clean up after its timeout before its process is killed.",
+    )
+    shutdown_grace_seconds: Seconds = Field(
+        20.0, ge=0, le=3600, description="Seconds a worker that is asked to stop lets running steps finish."
+    )
+    batch_size: Count = Field(50, ge=1, le=1000, description="Most attempts that one claim takes.")
+    batch_budget_seconds: Seconds = Field(
+        0.05,
+        gt=0,
+        le=60,
+        description="Handler time, in seconds, that one claim aims for: long steps are claimed one by one.",
+    )
+    flush_after_seconds: Seconds = Field(
+        0.02,
+        ge=0,
+        le=10,
+        description="Longest wait, in seconds, of a finished step for others to be settled with.",
+    )
+    drain_slice_seconds: Seconds = Field(
+        30.0, gt=0, le=3600, description="Seconds after which a drain hands its queue on to the next bell."
+    )
+    heartbeat_interval_seconds: Seconds = Field(
+        1.0, gt=0, le=60, description="Seconds between two heartbeats of a worker."
+    )
+    worker_gone_after_seconds: Seconds = Field(
+        3.0,
+        gt=0,
+        le=3600,
+        description="Seconds without heartbeat after which a worker that lost its lock is gone.",
+    )
+    worker_silent_after_seconds: Seconds = Field(
+        30.0,
+        gt=0,
+        le=86_400,
+        description="Seconds without heartbeat after which a worker is gone though it holds its lock.",
+    )
+    ring_interval_seconds: Seconds = Field(
+        1.0,
+        gt=0,
+        le=60,
+        description="Seconds between two ring sweeps, which wake due retries and lost bells.",
+    )
+    rescue_interval_seconds: Seconds = Field(
+        1.0,
+        gt=0,
+        le=60,
+        description="Seconds between two rescue sweeps, which take back the steps of gone workers.",
+    )
+    partitions_interval_seconds: Seconds = Field(
+        3600.0,
+        gt=0,
+        le=604_800,
+        description="Seconds between two looks whether the coming months have partitions.",
+    )
+    partitions_ahead: Count = Field(
+        2, ge=1, le=24, description="Months, after the current one, that have partitions in advance."
+    )
+    input_max_bytes: Count = Field(
+        1_048_576, ge=1024, le=104_857_600, description="Largest input of a workflow, in bytes of JSON."
+    )
+    result_max_bytes: Count = Field(
+        1_048_576,
+        ge=1024,
+        le=104_857_600,
+        description="Largest result or checkpoint of a step, in bytes of JSON.",
+    )
+    snapshot_max_bytes: Count = Field(
+        262_144,
+        ge=4096,
+        le=16_777_216,
+        description="Largest snapshot kept with a dead letter, in bytes of JSON.",
+    )
+    redact_keys: Names = Field(
+        (
+            "password", "passwd", "secret", "token", "api_key", "apikey", "access_key", "private_key",
+            "authorization", "cookie", "credential", "card_number", "cvv", "cvc", "ssn",
+        ),
+        description="Parts of field names whose values are masked in logs and snapshots (whole list).",
+    )  # fmt: skip
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="Least severe level that is logged."
+    )
+    log_format: Literal["console", "json"] = Field(
+        "console", description="`console` for people, `json` for programs: one object a line."
+    )
+    retry: RetryOverrides = Field(
+        default_factory=RetryOverrides, description="Retry defaults of steps whose templates do not say."
+    )
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _in_capitals(cls, value: object) -> object:
+        return value.upper() if isinstance(value, str) else value
+
+    @field_validator("database_url")
+    @classmethod
+    def _names_postgres(cls, value: str | None) -> str | None:
+        _check_url(value, DATABASE_SCHEMES, "only PostgreSQL can hold the workflows")
+        return value
+
+    @field_validator("broker_url")
+    @classmethod
+    def _names_a_broker(cls, value: str | None) -> str | None:
+        _check_url(value, BROKER_SCHEMES, "bells are tested on Redis and RabbitMQ alone")
+        return value
+
+    @field_validator("worker_gone_after_seconds")
+    @classmethod
+    def _outlasts_two_heartbeats(cls, value: float, info: ValidationInfo) -> float:
+        beat = info.data.get("heartbeat_interval_seconds")
+        if beat is not None and value <= 2 * beat:
+            raise ValueError(
+                f"should be more than twice heartbeat_interval_seconds ({beat:g}): one late beat is no death"
+            )
+        return value
+
+    @field_validator("worker_silent_after_seconds")
+    @classmethod
+    def _outlasts_gone(cls, value: float, info: ValidationInfo) -> float:
+        gone = info.data.get("worker_gone_after_seconds")
+        if gone is not None and value < gone:
+            raise ValueError(
+                f"should be at least worker_gone_after_seconds ({gone:g}): a held lock is a sign of life"
+            )
+        return value
+
+    @field_validator("drain_slice_seconds")
+    @classmethod
+    def _holds_a_batch(cls, value: float, info: ValidationInfo) -> float:
+        budget = info.data.get("batch_budget_seconds")
+        if budget is not None and value < budget:
+            raise ValueError(f"should be at least batch_budget_seconds ({budget:g})")
+        return value
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
+        for name, value in super().__repr_args__():
+            yield name, mask_text(value) if isinstance(value, str) else value
+
+
+def _check_url(url: str | None, schemes: tuple[str, ...], reason: str) -> None:
+    if url is None:
+        return
+    scheme, colon, _ = url.partition("://")
+    if not colon:
+        raise ValueError(f"should be a URL that starts with {_any_of(schemes)}")
+    if scheme not in schemes:
+        raise ValueError(f"should start with {_any_of(schemes)}, not {scheme}://: {reason}")
+    try:
+        _ = urlsplit(url).port
+    except ValueError as error:
+        raise ValueError(f"is not a URL: {mask_text(str(error))}; write special characters as %XX") from None
+
+
+def _any_of(schemes: tuple[str, ...]) -> str:
+    *most, last = (f"{scheme}://" for scheme in schemes)
+    return f"{', '.join(most)} or {last}"
