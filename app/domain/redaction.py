@@ -1,7 +1,8 @@
 """Take secrets out of what is shown, logged or kept in a snapshot.
 
-Two ways to find one: by the name of the field that holds it, and by the shape of the text (a password in a URL
-or in a libpq connection string). When in doubt it masks: a hidden port costs a look, a shown password a night.
+Two ways to find one: by the name of the field that holds it, and by the shape of the text (a password in a
+URL or in a libpq connection string). When in doubt it masks: a hidden port costs a look, a shown password a
+night.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def mask_text(text: str) -> str:
 def redact(value: object, keys: Collection[str]) -> object:
     """Return a copy of a JSON-like value in which nothing under a secret name is left.
 
-    `keys` are parts of names, in any case, "-" and "_" alike: `token` also hides `X-Access-Token`. A value under
-    such a name is replaced whole, whatever its type. Texts everywhere else go through `mask_text`.
+    `keys` are parts of names, in any case, "-" and "_" alike: `token` also hides `X-Access-Token`. A value
+    under such a name is replaced whole, whatever its type. Texts everywhere else go through `mask_text`.
     """
     return _redact(value, tuple(_plain(key) for key in keys))
 

@@ -1,0 +1,116 @@
+"""Turn events, ours and those of libraries, into lines of one shape on standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Collection
+from typing import Literal, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from app.domain.redaction import redact
+from app.telemetry.events import EVENTS, EventName
+
+LOGGER = "remand"
+
+# A drain's own line says more than Celery's "received" and "succeeded" for the bell that woke it.
+_DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy")
+
+
+def log(event: EventName, **fields: object) -> None:
+    """Write a catalogued event at the level the catalogue gives it.
+
+    Raises:
+        LookupError: the catalogue does not know the name (mypy finds this before any test does).
+    """
+    spec = EVENTS.get(event)
+    if spec is None:
+        raise LookupError(f"no event {event!r} in the catalogue: add it to app/telemetry/events.py")
+    structlog.stdlib.get_logger(LOGGER).log(spec.level, event, **fields)
+
+
+def configure_logging(
+    level: str = "INFO",
+    format: Literal["console", "json"] = "console",  # noqa: A002 - named like the setting
+    *,
+    redact_keys: Collection[str] = (),
+    stream: TextIO | None = None,
+) -> None:
+    """Send every record of this process, structlog's and the standard library's, through one formatter.
+
+    Lines go to `stream`, standard error unless given: standard output belongs to results. Values under
+    `redact_keys` and passwords in texts are masked in all of them.
+
+    Idempotent: replaces the root logger's handlers.
+    """
+    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_common(), processors=[*_finish(redact_keys), _renderer(format, handler.stream)]
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name in _DROWNED_OUT:
+        logging.getLogger(name).setLevel(
+            max(root.level, logging.WARNING) if root.level > logging.DEBUG else level
+        )
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_common(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+
+def _common() -> list[Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+
+
+def _finish(redact_keys: Collection[str]) -> list[Processor]:
+    # Tracebacks are text before the redaction, not after it: they quote connection strings.
+    return [
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+        structlog.processors.format_exc_info,
+        _Redaction(redact_keys),
+        _in_reading_order,
+    ]
+
+
+class _Redaction:
+    """Mask secrets in everything a line carries."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: Collection[str]) -> None:
+        self._keys = tuple(keys)
+
+    def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        masked = redact(event, self._keys)
+        assert isinstance(masked, dict)
+        return masked
+
+
+def _in_reading_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    first = {key: event[key] for key in ("timestamp", "level", "event") if key in event}
+    return {**first, **event}
+
+
+def _renderer(format: str, stream: TextIO) -> Processor:  # noqa: A002 - as above
+    if format == "json":
+        return structlog.processors.JSONRenderer(default=str, ensure_ascii=False)
+    return structlog.dev.ConsoleRenderer(
+        colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=24
+    )
