@@ -1,0 +1,90 @@
+"""The schema as a whole: migrate it, and refuse to work with one that this code does not know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+import migrations
+from app.domain.errors import SchemaMissing, SchemaTooNew, SchemaTooOld
+from app.store.session import Database
+from app.store.tables import SCHEMA
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    return config
+
+
+def head() -> str:
+    """Return the newest revision this code knows."""
+    revision = ScriptDirectory.from_config(_config()).get_current_head()
+    assert revision is not None
+    return revision
+
+
+def current(database: Database) -> str | None:
+    """Return the revision of the database, None when there is no schema."""
+    with database.begin() as connection:
+        return current_of(connection)
+
+
+def migrate(database: Database, revision: str = "head") -> None:
+    """Bring the schema to a revision; two at once wait for each other.
+
+    Raises:
+        SchemaTooNew: the database is ahead of this code.
+    """
+    check_not_newer(current(database))
+    config = _config()
+    with database.begin() as connection:
+        connection.execute(sa.text("select pg_advisory_xact_lock(hashtext('remand.migrate'))"))
+        config.attributes["connection"] = connection
+        if revision == "base" or revision < (current_of(connection) or ""):
+            command.downgrade(config, revision)
+        else:
+            command.upgrade(config, revision)
+
+
+def current_of(connection: sa.Connection) -> str | None:
+    """Return the revision as seen by a connection, None when there is no schema."""
+    if connection.scalar(sa.text("select to_regclass('remand.schema_version')")) is None:
+        return None
+    return connection.scalar(sa.text(f"select version_num from {SCHEMA}.schema_version"))
+
+
+def check(database: Database) -> None:
+    """Make sure that code and schema fit.
+
+    Raises:
+        SchemaMissing: nothing was migrated yet.
+        SchemaTooOld: the database must be migrated.
+        SchemaTooNew: the code must be upgraded.
+    """
+    revision = current(database)
+    if revision is None:
+        raise SchemaMissing("the database has no schema 'remand'", hint="run: remand migrate")
+    check_not_newer(revision)
+    if revision != head():
+        raise SchemaTooOld(
+            f"the database is at revision {revision}, this code needs {head()}", hint="run: remand migrate"
+        )
+
+
+def check_not_newer(revision: str | None) -> None:
+    """Refuse a revision that this code does not know.
+
+    Raises:
+        SchemaTooNew: the code must be upgraded.
+    """
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if revision is not None and revision not in known:
+        raise SchemaTooNew(
+            f"the database is at revision {revision}, which this code (up to {head()}) does not know",
+            hint="upgrade Remand on this machine, or point it at another database",
+        )

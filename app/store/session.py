@@ -1,0 +1,145 @@
+"""Connections: one SQLAlchemy engine per process, made lazily and dropped after a fork.
+
+The hot path uses raw psycopg2 cursors from its pool (`Database.call`), one autocommitted statement a round trip;
+everything else opens a transaction (`Database.begin`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg2
+import psycopg2.extensions
+import psycopg2.extras
+import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+
+from app.domain.errors import DatabaseUnreachable
+from app.domain.redaction import mask_text
+
+psycopg2.extras.register_uuid()
+
+_CONNECT_ARGS = {
+    "connect_timeout": 5,
+    "keepalives": 1,
+    "keepalives_idle": 30,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "application_name": "remand",
+}
+LOST_CONNECTION = (psycopg2.OperationalError, psycopg2.InterfaceError)
+
+
+def psycopg2_url(url: str) -> sa.URL:
+    """Return the URL for SQLAlchemy with the driver this product uses, whatever driver the setting named."""
+    return make_url(url).set(drivername="postgresql+psycopg2")
+
+
+class Database:
+    """A process's way to Postgres.
+
+    Fork-safe: a child that finds its parent's engine forgets it without closing the parent's sockets.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 5) -> None:
+        self._url = psycopg2_url(url)
+        self._pool_size = pool_size
+        self._engine: sa.Engine | None = None
+        self._pid = 0
+
+    @property
+    def engine(self) -> sa.Engine:
+        """The process's engine."""
+        pid = os.getpid()
+        if self._engine is None or self._pid != pid:
+            if self._engine is not None:
+                self._engine.dispose(close=False)
+            self._engine = sa.create_engine(
+                self._url,
+                pool_size=self._pool_size,
+                max_overflow=10,
+                pool_use_lifo=True,
+                connect_args=_CONNECT_ARGS,
+            )
+            self._pid = pid
+        return self._engine
+
+    @contextmanager
+    def begin(self) -> Iterator[sa.Connection]:
+        """Open a transaction; commit at the end, roll back on an exception.
+
+        Raises:
+            DatabaseUnreachable: no connection could be made.
+        """
+        with self._connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def cursor(self) -> Iterator[psycopg2.extensions.cursor]:
+        """Yield a raw autocommit cursor from the pool: each statement is its own transaction.
+
+        Raises:
+            DatabaseUnreachable: no connection could be made.
+        """
+        pooled = self._raw()
+        driver = pooled.driver_connection
+        assert driver is not None
+        try:
+            driver.autocommit = True
+            with driver.cursor() as cursor:
+                yield cursor
+        except LOST_CONNECTION:
+            pooled.invalidate()
+            raise
+        finally:
+            if pooled.is_valid and not driver.closed:
+                driver.autocommit = False
+            pooled.close()
+
+    def call(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run one statement in its own transaction and return its rows: one round trip.
+
+        Raises:
+            DatabaseUnreachable: no connection could be made, or it was lost on the way.
+        """
+        try:
+            with self.cursor() as cursor:
+                cursor.execute(sql, arguments)
+                return cursor.fetchall() if cursor.description else []
+        except LOST_CONNECTION as error:
+            raise unreachable(self._url, error) from error
+
+    def dispose(self) -> None:
+        """Close the pool."""
+        if self._engine is not None and self._pid == os.getpid():
+            self._engine.dispose()
+        self._engine = None
+
+    @contextmanager
+    def _connect(self) -> Iterator[sa.Connection]:
+        try:
+            connection = self.engine.connect()
+        except sa.exc.OperationalError as error:
+            raise unreachable(self._url, error.orig or error) from error
+        with connection:
+            yield connection
+
+    def _raw(self) -> Any:
+        try:
+            return self.engine.raw_connection()
+        except LOST_CONNECTION as error:
+            raise unreachable(self._url, error) from error
+        except sa.exc.OperationalError as error:
+            raise unreachable(self._url, error.orig or error) from error
+
+
+def unreachable(url: sa.URL, error: BaseException) -> DatabaseUnreachable:
+    """Turn a driver's connection error into ours, naming host and database but no password."""
+    reason = " ".join(mask_text(str(error)).split())
+    return DatabaseUnreachable(
+        f"Postgres at {url.host}:{url.port or 5432}/{url.database} is not usable: {reason}",
+        hint="check REMAND_DATABASE_URL and that the server is up",
+    )

@@ -1,0 +1,38 @@
+-- Claim up to p_k due steps of a queue for one process of a worker: enqueued -> in_progress, attempt + 1, lease.
+-- A suspect (a process died holding it) is claimed alone, so that a poison step harms nobody else.
+create or replace function remand.claim(
+  p_queue text, p_k int, p_worker uuid, p_pid int, p_timeout float, p_slack float, p_now timestamptz default null)
+returns table (workflow_id uuid, step text, attempt int, handler text, timeout_seconds float, commit_each boolean,
+               input jsonb, parents jsonb, checkpoint jsonb, lease_until timestamptz)
+language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  t timestamptz := coalesce(p_now, clock_timestamp());
+begin
+  return query
+  with due as (
+    select r.workflow_id w, r.step n, r.suspect,
+           row_number() over (order by r.priority desc, r.due_at) rank
+      from (select q.workflow_id, q.step, q.suspect, q.priority, q.due_at from remand.run_queue q
+             where q.queue = p_queue and q.phase = 'ready' and q.due_at <= t
+             order by q.priority desc, q.due_at limit p_k for update skip locked) r),
+  picked as (
+    select d.w, d.n from due d, (select x.suspect from due x where x.rank = 1) first
+     where case when first.suspect then d.rank = 1 else not d.suspect end),
+  begun as (
+    update remand.steps s set state = 'in_progress', attempt = s.attempt + 1, started_at = t, worker = p_worker
+      from picked p where s.workflow_id = p.w and s.name = p.n and s.state = 'enqueued'
+    returning s.workflow_id w, s.name n, s.attempt, s.handler, coalesce(s.timeout_seconds, p_timeout) seconds,
+              s.commit_each, s.input, s.checkpoint, s.depends_on),
+  held as (
+    update remand.run_queue r
+       set phase = 'claimed', worker = p_worker, pid = p_pid, attempt = b.attempt,
+           lease_until = t + make_interval(secs => b.seconds + p_slack)
+      from begun b where r.workflow_id = b.w and r.step = b.n
+    returning r.workflow_id w, r.step n, r.lease_until)
+  select b.w, b.n, b.attempt, b.handler, b.seconds, b.commit_each, coalesce(b.input, f.input),
+         (select jsonb_object_agg(p.name, p.result) from remand.steps p
+           where b.depends_on <> '{}' and p.workflow_id = b.w and p.name = any(b.depends_on)),
+         b.checkpoint, h.lease_until
+    from begun b join held h on h.w = b.w and h.n = b.n join remand.workflows f on f.id = b.w;
+end $$;

@@ -1,0 +1,26 @@
+-- Give claims back that were never started: in_progress -> enqueued, uncounted, as if never claimed.
+-- p_steps null: all claims of the process (p_pid null: of the worker) but the ones in p_except.
+-- Only the worker that holds the claims may call this. Returns the queues that have work again.
+create or replace function remand.give_back(
+  p_worker uuid, p_pid int, p_workflows uuid[], p_steps text[], p_except_workflows uuid[], p_except_steps text[],
+  p_now timestamptz default null)
+returns setof text
+language plpgsql set enable_seqscan = off as $$
+declare
+  t timestamptz := coalesce(p_now, clock_timestamp());
+begin
+  return query
+  with freed as (
+    update remand.run_queue q
+       set phase = 'ready', worker = null, pid = null, lease_until = null, attempt = q.attempt - 1
+     where q.worker = p_worker and q.phase = 'claimed' and (p_pid is null or q.pid = p_pid)
+       and (p_steps is null
+            or (q.workflow_id, q.step) in (select g.w, g.n from unnest(p_workflows, p_steps) g(w, n)))
+       and (q.workflow_id, q.step) not in (select e.w, e.n from unnest(p_except_workflows, p_except_steps) e(w, n))
+    returning q.workflow_id w, q.step n, q.queue),
+  reset as (
+    update remand.steps s
+       set state = 'enqueued', attempt = s.attempt - 1, started_at = null, worker = null
+      from freed f where s.workflow_id = f.w and s.name = f.n)
+  select distinct f.queue from freed f;
+end $$;

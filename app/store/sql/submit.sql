@@ -1,0 +1,57 @@
+-- Create workflows of one template with their steps and first run_queue rows, all or nothing.
+-- One result row per input, in order; created = false: the id or the identity existed, its workflow is returned.
+-- p_keys: identity of each (null: always unique). Root steps are enqueued at once; the moves
+-- pending -> initializing -> enqueuing_steps -> steps_in_process are the instant created_at.
+create or replace function remand.submit(
+  p_template int, p_ids uuid[], p_inputs jsonb[], p_keys text[], p_priorities smallint[],
+  p_by text, p_now timestamptz default null)
+returns table (ordinal bigint, workflow_id uuid, created boolean)
+language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  t timestamptz := coalesce(p_now, clock_timestamp());
+  v_namespace text; v_name text; v_steps int; v_new uuid[];
+begin
+  select x.namespace, x.name, (select count(*) from remand.template_steps y where y.template_id = x.id)
+    into strict v_namespace, v_name, v_steps from remand.templates x where x.id = p_template;
+  v_new := p_ids;
+  if array_length(array_remove(p_keys, null), 1) > 0 then
+    insert into remand.identities (namespace, name, key, workflow_id, created_at)
+      select v_namespace, v_name, k.key, k.id, t
+        from (select distinct on (u.key) u.key, u.id from unnest(p_keys, p_ids) with ordinality u(key, id, n)
+               where u.key is not null order by u.key, u.n) k
+       order by k.key
+      on conflict do nothing;
+    v_new := array(select u.id from unnest(p_keys, p_ids) with ordinality u(key, id, n)
+                     left join remand.identities i
+                       on i.namespace = v_namespace and i.name = v_name and i.key = u.key
+                    where u.key is null or i.workflow_id = u.id order by u.n);
+  end if;
+  with created as (
+    insert into remand.workflows (id, template_id, created_at, input, submitted_by, identity_key, priority,
+                                  state, state_since, open_steps)
+      select distinct on (u.id) u.id, p_template, t, u.input, p_by, u.key, coalesce(u.priority, 5),
+             'steps_in_process', t, v_steps
+        from unnest(p_ids, p_inputs, p_keys, p_priorities) u(id, input, key, priority)
+       where u.id = any(v_new)
+      on conflict (id) do nothing
+      returning id, priority),
+  copied as (
+    insert into remand.steps (workflow_id, name, position, handler, queue, priority, timeout_seconds, commit_each,
+                              depends_on, children, state, open_parents, attempt, enqueued_at)
+      select c.id, y.name, y.position, y.handler, y.queue, coalesce(y.priority, c.priority), y.timeout_seconds,
+             y.commit_each, y.depends_on, y.children,
+             case when y.depends_on = '{}' then 'enqueued' else 'pending' end, cardinality(y.depends_on), 0,
+             case when y.depends_on = '{}' then t end
+        from created c cross join remand.template_steps y where y.template_id = p_template
+      returning steps.workflow_id, steps.name, steps.queue, steps.priority, steps.state),
+  queued as (
+    insert into remand.run_queue (workflow_id, step, phase, queue, priority, due_at, attempt)
+      select s.workflow_id, s.name, 'ready', s.queue, s.priority, t, 0 from copied s where s.state = 'enqueued')
+  select coalesce(array_agg(created.id), '{}') into v_new from created;
+  return query
+    select u.n, coalesce(i.workflow_id, u.id), u.id = any(v_new)
+      from unnest(p_ids, p_keys) with ordinality u(id, key, n)
+      left join remand.identities i on i.namespace = v_namespace and i.name = v_name and i.key = u.key
+     order by u.n;
+end $$;

@@ -1,0 +1,545 @@
+CREATE SEQUENCE remand.history_seq AS BIGINT CACHE 1;
+
+CREATE TABLE remand.transition_rule (
+  kind TEXT NOT NULL,
+  from_state TEXT NOT NULL,
+  event TEXT NOT NULL,
+  to_state TEXT NOT NULL,
+  PRIMARY KEY (kind, from_state, event, to_state)
+);
+
+COMMENT ON TABLE remand.transition_rule IS 'Every legal move; seeded from the domain''s tables. history points here.';
+
+COMMENT ON COLUMN remand.transition_rule.kind IS 'workflow or step';
+
+COMMENT ON COLUMN remand.transition_rule.from_state IS 'state before the move';
+
+COMMENT ON COLUMN remand.transition_rule.event IS 'why it moves';
+
+COMMENT ON COLUMN remand.transition_rule.to_state IS 'state after the move';
+
+CREATE TABLE remand.templates (
+  id SERIAL NOT NULL,
+  namespace TEXT NOT NULL,
+  name TEXT NOT NULL,
+  version TEXT NOT NULL,
+  definition JSONB NOT NULL,
+  hash TEXT NOT NULL,
+  on_failure TEXT NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (id),
+  UNIQUE (namespace, name, version),
+  CONSTRAINT on_failure_known CHECK (on_failure IN ('finish_branches', 'fail_fast'))
+);
+
+COMMENT ON TABLE remand.templates IS 'Published workflow templates.';
+
+COMMENT ON COLUMN remand.templates.id IS 'key';
+
+COMMENT ON COLUMN remand.templates.namespace IS 'owner of the name';
+
+COMMENT ON COLUMN remand.templates.name IS 'name within the namespace';
+
+COMMENT ON COLUMN remand.templates.version IS 'a published version never changes';
+
+COMMENT ON COLUMN remand.templates.definition IS 'the template as published, canonical';
+
+COMMENT ON COLUMN remand.templates.hash IS 'SHA-256 of the canonical definition, hex';
+
+COMMENT ON COLUMN remand.templates.on_failure IS 'finish_branches or fail_fast';
+
+COMMENT ON COLUMN remand.templates.created_at IS 'when it was published';
+
+CREATE TABLE remand.workflows (
+  id UUID NOT NULL,
+  template_id INTEGER NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  input JSONB NOT NULL,
+  submitted_by TEXT NOT NULL,
+  identity_key TEXT,
+  priority SMALLINT NOT NULL,
+  state TEXT NOT NULL,
+  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
+  open_steps INTEGER NOT NULL,
+  error_steps INTEGER DEFAULT 0 NOT NULL,
+  troubled BOOLEAN DEFAULT false NOT NULL,
+  hold TEXT,
+  PRIMARY KEY (id),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
+  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
+  CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
+  CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0)
+)
+ PARTITION BY RANGE (id);
+
+CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
+
+COMMENT ON TABLE remand.workflows IS 'One row per workflow.';
+
+COMMENT ON COLUMN remand.workflows.id IS 'UUIDv7, partition key';
+
+COMMENT ON COLUMN remand.workflows.template_id IS 'templates.id';
+
+COMMENT ON COLUMN remand.workflows.created_at IS 'when it was submitted';
+
+COMMENT ON COLUMN remand.workflows.input IS 'the input, as validated against the template''s schema';
+
+COMMENT ON COLUMN remand.workflows.submitted_by IS 'who or what submitted it';
+
+COMMENT ON COLUMN remand.workflows.identity_key IS 'SHA-256 of its identity, hex; null: always unique';
+
+COMMENT ON COLUMN remand.workflows.priority IS '0-9, higher first';
+
+COMMENT ON COLUMN remand.workflows.state IS 'see the state machine';
+
+COMMENT ON COLUMN remand.workflows.state_since IS 'instant of the last move';
+
+COMMENT ON COLUMN remand.workflows.open_steps IS 'steps that are neither complete nor resolved nor cancelled';
+
+COMMENT ON COLUMN remand.workflows.error_steps IS 'steps in error';
+
+COMMENT ON COLUMN remand.workflows.troubled IS 'true once a step failed: settle then rolls the workflow up';
+
+COMMENT ON COLUMN remand.workflows.hold IS 'not null: why no further step is enqueued';
+
+CREATE TABLE remand.steps (
+  workflow_id UUID NOT NULL,
+  name TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  handler TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  priority SMALLINT NOT NULL,
+  timeout_seconds FLOAT,
+  commit_each BOOLEAN NOT NULL,
+  depends_on TEXT[] NOT NULL,
+  children TEXT[] NOT NULL,
+  state TEXT NOT NULL,
+  open_parents INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  failures INTEGER DEFAULT 0 NOT NULL,
+  lost_attempts INTEGER DEFAULT 0 NOT NULL,
+  worker UUID,
+  enqueued_at TIMESTAMP WITH TIME ZONE,
+  started_at TIMESTAMP WITH TIME ZONE,
+  ended_at TIMESTAMP WITH TIME ZONE,
+  input JSONB,
+  checkpoint JSONB,
+  failure JSONB,
+  result JSONB,
+  PRIMARY KEY (workflow_id, name),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually')),
+  CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually'))),
+  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0)
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.steps IS 'One row per step of a workflow.';
+
+COMMENT ON COLUMN remand.steps.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.steps.name IS 'step name';
+
+COMMENT ON COLUMN remand.steps.position IS 'order in the template, from 0';
+
+COMMENT ON COLUMN remand.steps.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.steps.queue IS 'Celery queue whose workers run it';
+
+COMMENT ON COLUMN remand.steps.priority IS '0-9, higher first';
+
+COMMENT ON COLUMN remand.steps.timeout_seconds IS 'soft timeout, seconds; null: the setting';
+
+COMMENT ON COLUMN remand.steps.commit_each IS 'true: its result is committed alone and at once';
+
+COMMENT ON COLUMN remand.steps.depends_on IS 'names of the parents';
+
+COMMENT ON COLUMN remand.steps.children IS 'names of the steps that depend on it';
+
+COMMENT ON COLUMN remand.steps.state IS 'see the state machine';
+
+COMMENT ON COLUMN remand.steps.open_parents IS 'parents that do not yet satisfy it';
+
+COMMENT ON COLUMN remand.steps.attempt IS 'number of the current or last attempt; 0: never claimed';
+
+COMMENT ON COLUMN remand.steps.failures IS 'attempts that failed or timed out';
+
+COMMENT ON COLUMN remand.steps.lost_attempts IS 'attempts whose process died';
+
+COMMENT ON COLUMN remand.steps.worker IS 'worker incarnation of the current or last attempt';
+
+COMMENT ON COLUMN remand.steps.enqueued_at IS 'not null: the move to enqueued, not in history';
+
+COMMENT ON COLUMN remand.steps.started_at IS 'not null: the move to in_progress, not in history';
+
+COMMENT ON COLUMN remand.steps.ended_at IS 'when it reached a final state';
+
+COMMENT ON COLUMN remand.steps.input IS 'replaces the workflow''s input for this step';
+
+COMMENT ON COLUMN remand.steps.checkpoint IS 'what the handler saved last';
+
+COMMENT ON COLUMN remand.steps.failure IS 'the last failure with its classification';
+
+COMMENT ON COLUMN remand.steps.result IS 'what the handler returned';
+
+CREATE TABLE remand.attempts (
+  workflow_id UUID NOT NULL,
+  step TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  worker UUID,
+  started_at TIMESTAMP WITH TIME ZONE,
+  ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  failure JSONB,
+  policy TEXT,
+  decision TEXT,
+  decided_at TIMESTAMP WITH TIME ZONE,
+  due_at TIMESTAMP WITH TIME ZONE,
+  explanation TEXT,
+  PRIMARY KEY (workflow_id, step, attempt),
+  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
+  CONSTRAINT attempt_from_one CHECK (attempt >= 1),
+  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead'))
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.attempts IS 'Attempts that did not go well; the good one is in its step''s row. View all_attempts has both.';
+
+COMMENT ON COLUMN remand.attempts.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.attempts.step IS 'step name';
+
+COMMENT ON COLUMN remand.attempts.attempt IS 'number of the attempt, from 1';
+
+COMMENT ON COLUMN remand.attempts.outcome IS 'how it ended';
+
+COMMENT ON COLUMN remand.attempts.worker IS 'worker incarnation that ran it';
+
+COMMENT ON COLUMN remand.attempts.started_at IS 'when it was claimed';
+
+COMMENT ON COLUMN remand.attempts.ended_at IS 'when its end was recorded';
+
+COMMENT ON COLUMN remand.attempts.failure IS 'class, message, traceback and classification';
+
+COMMENT ON COLUMN remand.attempts.policy IS 'the retry queue it was routed to';
+
+COMMENT ON COLUMN remand.attempts.decision IS 'retry, dead or null while undecided';
+
+COMMENT ON COLUMN remand.attempts.decided_at IS 'when a worker of that queue decided';
+
+COMMENT ON COLUMN remand.attempts.due_at IS 'when the retry is due';
+
+COMMENT ON COLUMN remand.attempts.explanation IS 'why it was decided so, for a person';
+
+CREATE TABLE remand.run_queue (
+  workflow_id UUID NOT NULL,
+  step TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  priority SMALLINT NOT NULL,
+  due_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  attempt INTEGER NOT NULL,
+  suspect BOOLEAN DEFAULT false NOT NULL,
+  worker UUID,
+  pid INTEGER,
+  lease_until TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (workflow_id, step),
+  CONSTRAINT phase_known CHECK (phase IN ('ready', 'claimed', 'failed', 'waiting', 'settling')),
+  CONSTRAINT claimed_means_worker CHECK ((phase IN ('claimed', 'settling')) = (worker IS NOT NULL)),
+  CONSTRAINT claimed_means_lease CHECK ((phase = 'claimed') = (lease_until IS NOT NULL))
+)
+ WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
+
+CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
+
+CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting';
+
+CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
+
+CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
+
+COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
+
+COMMENT ON COLUMN remand.run_queue.workflow_id IS 'workflows.id';
+
+COMMENT ON COLUMN remand.run_queue.step IS 'step name';
+
+COMMENT ON COLUMN remand.run_queue.phase IS 'ready, claimed, failed, waiting or settling';
+
+COMMENT ON COLUMN remand.run_queue.queue IS 'Celery queue whose workers act next';
+
+COMMENT ON COLUMN remand.run_queue.priority IS '0-9, higher first';
+
+COMMENT ON COLUMN remand.run_queue.due_at IS 'not before this instant';
+
+COMMENT ON COLUMN remand.run_queue.attempt IS 'number of the last attempt; the fence of every result';
+
+COMMENT ON COLUMN remand.run_queue.suspect IS 'true: a process died holding it; it is claimed alone';
+
+COMMENT ON COLUMN remand.run_queue.worker IS 'incarnation that holds the claim';
+
+COMMENT ON COLUMN remand.run_queue.pid IS 'process that holds the claim';
+
+COMMENT ON COLUMN remand.run_queue.lease_until IS 'end of the lease';
+
+CREATE TABLE remand.identities (
+  namespace TEXT NOT NULL,
+  name TEXT NOT NULL,
+  key TEXT NOT NULL,
+  workflow_id UUID NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (namespace, name, key)
+);
+
+COMMENT ON TABLE remand.identities IS 'Which identities are taken; unpartitioned so that uniqueness holds over all time.';
+
+COMMENT ON COLUMN remand.identities.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.identities.name IS 'of the template';
+
+COMMENT ON COLUMN remand.identities.key IS 'SHA-256 of the identity, hex';
+
+COMMENT ON COLUMN remand.identities.workflow_id IS 'the first workflow with this identity';
+
+COMMENT ON COLUMN remand.identities.created_at IS 'when it was taken';
+
+CREATE TABLE remand.workers (
+  id UUID NOT NULL,
+  hostname TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  queues TEXT[] NOT NULL,
+  pool TEXT NOT NULL,
+  concurrency INTEGER NOT NULL,
+  version TEXT NOT NULL,
+  lock_key BIGINT NOT NULL,
+  started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  heartbeat_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  stopped_at TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (id)
+);
+
+COMMENT ON TABLE remand.workers IS 'Worker registry: one row per start of a worker.';
+
+COMMENT ON COLUMN remand.workers.id IS 'incarnation: new at each start';
+
+COMMENT ON COLUMN remand.workers.hostname IS 'Celery node name';
+
+COMMENT ON COLUMN remand.workers.pid IS 'of the main process';
+
+COMMENT ON COLUMN remand.workers.queues IS 'queues it consumes';
+
+COMMENT ON COLUMN remand.workers.pool IS 'Celery pool';
+
+COMMENT ON COLUMN remand.workers.concurrency IS 'size of the pool';
+
+COMMENT ON COLUMN remand.workers.version IS 'of Remand';
+
+COMMENT ON COLUMN remand.workers.lock_key IS 'advisory lock its main process holds while it lives';
+
+COMMENT ON COLUMN remand.workers.started_at IS 'registration';
+
+COMMENT ON COLUMN remand.workers.heartbeat_at IS 'last sign of life';
+
+COMMENT ON COLUMN remand.workers.stopped_at IS 'when it said goodbye or was found gone';
+
+CREATE TABLE remand.dead_letters (
+  id UUID NOT NULL,
+  workflow_id UUID NOT NULL,
+  source TEXT NOT NULL,
+  source_id TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  template TEXT NOT NULL,
+  step TEXT NOT NULL,
+  handler TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  category TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  error_class TEXT NOT NULL,
+  error_message TEXT NOT NULL,
+  worker TEXT NOT NULL,
+  status TEXT NOT NULL,
+  opened_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  claimed_by TEXT,
+  claimed_at TIMESTAMP WITH TIME ZONE,
+  closed_by TEXT,
+  closed_at TIMESTAMP WITH TIME ZONE,
+  resolution TEXT,
+  snapshot JSONB NOT NULL,
+  metadata JSONB DEFAULT '{}'::jsonb NOT NULL,
+  PRIMARY KEY (id),
+  UNIQUE (source, source_id),
+  CONSTRAINT status_known CHECK (status IN ('pending', 'investigating', 'requeued', 'manually_resolved', 'permanently_failed', 'cancelled')),
+  CONSTRAINT reason_known CHECK (reason IN ('permanent_failure', 'max_retries_exceeded', 'staleness_timeout', 'expired', 'worker_unavailable', 'worker_lost', 'dependency_cycle_detected', 'manual_dlq')),
+  CONSTRAINT category_known CHECK (category IN ('transient', 'network', 'resource', 'permission', 'validation', 'permanent')),
+  CONSTRAINT closed_means_closed_at CHECK ((closed_at IS NOT NULL) = (status NOT IN ('pending', 'investigating'))),
+  CONSTRAINT closed_by_whom CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
+  CONSTRAINT claimed_by_whom CHECK (status <> 'investigating' OR claimed_by IS NOT NULL)
+);
+
+CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, opened_at DESC);
+
+CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
+
+COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
+
+COMMENT ON COLUMN remand.dead_letters.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.dead_letters.workflow_id IS 'the workflow; no foreign key: the letter outlives its archive';
+
+COMMENT ON COLUMN remand.dead_letters.source IS 'what kind of thing died';
+
+COMMENT ON COLUMN remand.dead_letters.source_id IS 'its identity: moving the same thing twice is a no-op';
+
+COMMENT ON COLUMN remand.dead_letters.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.dead_letters.template IS 'name:version';
+
+COMMENT ON COLUMN remand.dead_letters.step IS 'step whose failure opened it';
+
+COMMENT ON COLUMN remand.dead_letters.handler IS 'its handler';
+
+COMMENT ON COLUMN remand.dead_letters.queue IS 'its queue';
+
+COMMENT ON COLUMN remand.dead_letters.attempts IS 'attempts made';
+
+COMMENT ON COLUMN remand.dead_letters.reason IS 'why it was opened';
+
+COMMENT ON COLUMN remand.dead_letters.category IS 'classification of the last failure';
+
+COMMENT ON COLUMN remand.dead_letters.rule IS 'rule that classified it';
+
+COMMENT ON COLUMN remand.dead_letters.error_class IS 'qualified class of the last failure';
+
+COMMENT ON COLUMN remand.dead_letters.error_message IS 'its message, redacted';
+
+COMMENT ON COLUMN remand.dead_letters.worker IS 'node name of the worker that saw it last';
+
+COMMENT ON COLUMN remand.dead_letters.status IS 'how the investigation stands';
+
+COMMENT ON COLUMN remand.dead_letters.opened_at IS 'when the failure became terminal';
+
+COMMENT ON COLUMN remand.dead_letters.claimed_by IS 'who looks at it';
+
+COMMENT ON COLUMN remand.dead_letters.claimed_at IS 'since when';
+
+COMMENT ON COLUMN remand.dead_letters.closed_by IS 'who closed it';
+
+COMMENT ON COLUMN remand.dead_letters.closed_at IS 'when';
+
+COMMENT ON COLUMN remand.dead_letters.resolution IS 'how it was resolved, in a person''s words';
+
+COMMENT ON COLUMN remand.dead_letters.snapshot IS 'workflow, steps, attempts, last moves at that moment; redacted, size capped';
+
+COMMENT ON COLUMN remand.dead_letters.metadata IS 'merged, never replaced';
+
+CREATE TABLE remand.template_steps (
+  template_id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  handler TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  priority SMALLINT,
+  timeout_seconds FLOAT,
+  commit_each BOOLEAN NOT NULL,
+  depends_on TEXT[] NOT NULL,
+  children TEXT[] NOT NULL,
+  PRIMARY KEY (template_id, name),
+  FOREIGN KEY(template_id) REFERENCES remand.templates (id)
+);
+
+COMMENT ON TABLE remand.template_steps IS 'The steps of a template, one row each, as submit copies them.';
+
+COMMENT ON COLUMN remand.template_steps.template_id IS 'the template';
+
+COMMENT ON COLUMN remand.template_steps.name IS 'step name, unique in its template';
+
+COMMENT ON COLUMN remand.template_steps.position IS 'order in the file, from 0';
+
+COMMENT ON COLUMN remand.template_steps.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.template_steps.queue IS 'Celery queue whose workers run it';
+
+COMMENT ON COLUMN remand.template_steps.priority IS '0-9, higher first; null: the workflow''s';
+
+COMMENT ON COLUMN remand.template_steps.timeout_seconds IS 'soft timeout, seconds; null: the setting';
+
+COMMENT ON COLUMN remand.template_steps.commit_each IS 'true: its result is committed alone and at once';
+
+COMMENT ON COLUMN remand.template_steps.depends_on IS 'names of the parents';
+
+COMMENT ON COLUMN remand.template_steps.children IS 'names of the steps that depend on it';
+
+CREATE TABLE remand.history (
+  workflow_id UUID NOT NULL,
+  seq BIGINT DEFAULT nextval('remand.history_seq') NOT NULL,
+  kind TEXT NOT NULL,
+  step TEXT,
+  from_state TEXT NOT NULL,
+  event TEXT NOT NULL,
+  to_state TEXT NOT NULL,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (workflow_id, seq),
+  CONSTRAINT history_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
+  CONSTRAINT step_named CHECK ((kind = 'workflow') = (step IS NULL))
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.history IS 'Moves off the straight road; view moves has every move.';
+
+COMMENT ON COLUMN remand.history.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.history.seq IS 'order of the moves';
+
+COMMENT ON COLUMN remand.history.kind IS 'workflow or step';
+
+COMMENT ON COLUMN remand.history.step IS 'step name; null: the workflow itself';
+
+COMMENT ON COLUMN remand.history.from_state IS 'state before the move';
+
+COMMENT ON COLUMN remand.history.event IS 'why it moved';
+
+COMMENT ON COLUMN remand.history.to_state IS 'state after the move';
+
+COMMENT ON COLUMN remand.history.at IS 'when it moved';
+
+COMMENT ON COLUMN remand.history.by IS 'who or what moved it';
+
+COMMENT ON COLUMN remand.history.reason IS 'a person''s words';
+
+CREATE TABLE remand.dead_letter_notes (
+  id UUID NOT NULL,
+  dead_letter_id UUID NOT NULL,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  author TEXT NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (id),
+  FOREIGN KEY(dead_letter_id) REFERENCES remand.dead_letters (id)
+);
+
+CREATE INDEX dead_letter_notes_by_letter ON remand.dead_letter_notes (dead_letter_id, id);
+
+COMMENT ON TABLE remand.dead_letter_notes IS 'Append-only notes of an investigation.';
+
+COMMENT ON COLUMN remand.dead_letter_notes.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.dead_letter_notes.dead_letter_id IS 'dead_letters.id';
+
+COMMENT ON COLUMN remand.dead_letter_notes.at IS 'when it was written';
+
+COMMENT ON COLUMN remand.dead_letter_notes.author IS 'who wrote it; ''remand'' for the product itself';
+
+COMMENT ON COLUMN remand.dead_letter_notes.text IS 'the note';
+
+
+CREATE FUNCTION remand.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'notes are append-only' USING ERRCODE = 'restrict_violation';
+END $$;
+
+CREATE TRIGGER dead_letter_notes_append_only BEFORE UPDATE ON remand.dead_letter_notes
+  FOR EACH ROW EXECUTE FUNCTION remand.refuse_change();

@@ -1,0 +1,87 @@
+"""Workflows, steps, attempts, history, run queue, workers, dead letters, and the functions that move them.
+
+The partitions of the current month and of the two after it are made at once; a default partition catches
+whatever falls outside, so that nothing is refused for want of a partition.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+_SQL = Path(__file__).parent.parent / "sql" / revision
+_FUNCTIONS = (
+    "uuid7_floor",
+    "ensure_partitions",
+    "move_steps",
+    "move_workflows",
+    "roll_up",
+    "submit",
+    "claim",
+    "park",
+    "settle",
+    "settle_parked",
+    "fail_attempts",
+    "give_back",
+    "interrupt",
+    "take_failures",
+    "wake",
+    "schedule_retries",
+    "wake_due",
+    "fail_steps",
+    "evaluate",
+    "cancel",
+    "live_workers",
+    "moves",
+    "all_attempts",
+)
+_PARTITIONED = ("workflows", "steps", "attempts", "history")
+_TABLES = (
+    "dead_letter_notes",
+    "dead_letters",
+    "workers",
+    "identities",
+    "run_queue",
+    *_PARTITIONED,
+    "template_steps",
+    "templates",
+    "transition_rule",
+)
+
+
+def _run(name: str) -> None:
+    op.get_bind().exec_driver_sql((_SQL / f"{name}.sql").read_text().replace("%", "%%"))
+
+
+def upgrade() -> None:
+    _run("tables")
+    _run("transition_rule")
+    for table in _PARTITIONED:
+        op.execute(f"create table remand.{table}_default partition of remand.{table} default")
+    for name in _FUNCTIONS:
+        _run(name)
+    op.execute("select remand.ensure_partitions(now(), 2)")
+
+
+def downgrade() -> None:
+    op.execute("drop view remand.moves, remand.all_attempts")
+    op.execute(
+        """
+        do $$
+        declare v_function regprocedure;
+        begin
+          for v_function in select p.oid from pg_proc p where p.pronamespace = 'remand'::regnamespace loop
+            execute 'drop function ' || v_function || ' cascade';
+          end loop;
+        end $$
+        """
+    )
+    for table in _TABLES:
+        op.execute(f"drop table remand.{table}")
+    op.execute("drop sequence remand.history_seq")
