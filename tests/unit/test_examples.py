@@ -16,6 +16,8 @@ from urllib.error import HTTPError, URLError
 
 import pytest
 
+from app.domain.errors import InputInvalid
+from app.domain.template import load_paths, validate_input
 from examples.data_import import handlers as data_import
 from examples.payments import gateway_client
 from examples.payments import handlers as payments
@@ -23,6 +25,7 @@ from examples.payments.ledger import KeyReused, Ledger
 from examples.scenarios import AIRPORTS, all_scenarios, order_input
 from remand import PermanentError, RetryableError, StepContext
 
+TEMPLATES = load_paths([Path(str(resources.files("examples")))])
 DATA_IMPORT = Path(str(resources.files("examples.data_import")))
 
 
@@ -278,6 +281,18 @@ def test_a_file_that_shrinks_after_the_split_is_tried_again(tmp_path: Path) -> N
     copy.write_bytes(b"".join(lines[:90]))
     with pytest.raises(RetryableError, match="part 6: 6 lines instead of 17"):
         data_import.validate(context("validate_6", data, split=cut))
+
+
+def test_the_templates_take_the_input_of_every_scenario() -> None:
+    templates = {f"{template.namespace}/{template.name}": template for template in TEMPLATES}
+    for scenario in all_scenarios():
+        validate_input(templates[scenario.template], scenario.input, max_bytes=10_000)
+
+
+def test_the_payments_schema_refuses_a_card_number() -> None:
+    (orders,) = (template for template in TEMPLATES if template.name == "order")
+    with pytest.raises(InputInvalid, match="card"):
+        validate_input(orders, order_input("o", "4242424242424242"), max_bytes=10_000)
 
 
 def test_scenarios_are_distinct_and_cover_every_expectation() -> None:
