@@ -1,4 +1,4 @@
-"""Own the error tree of the service. Every leaf has a stable `code`; the branch gives the exit code of the CLI.
+"""Own the error tree of the service: every leaf has a stable `code`, its branch the exit code of the CLI.
 
     RemandError                      (remand/errors.py)      exit
     ├── BadInput                     what was given is wrong    2
@@ -14,7 +14,8 @@
     │   └── TemplateChanged  IllegalMove
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
-    │   └── DatabaseUnreachable  BrokerUnreachable  SchemaMissing  SchemaTooOld  SchemaTooNew  EmbeddedUnavailable
+    │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
+    │   └── SchemaMissing  SchemaTooOld  SchemaTooNew
     └── WaitTimedOut                 not yet                    1
 
 Lost races are return values, not errors.
