@@ -1,0 +1,135 @@
+"""Own the one decision after an attempt: again, or dead. Failure, timeout and lost worker all come here.
+
+It is made at the moment the attempt ended, once, and its value is stored; nothing later re-derives it.
+Classification happened before (`remand.classify`), moving rows comes after (`engine`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from app.domain import backoff
+from app.domain.retry import RetrySpec
+
+
+@dataclass(frozen=True, slots=True)
+class EndedAttempt:
+    """Hold what is known of a step at the moment an attempt of it ended badly."""
+
+    outcome: Literal["failed", "timed_out", "lost"]
+    failures: int
+    """Attempts that failed or timed out, this one included; lost ones are not counted."""
+    lost: int
+    """Attempts lost with their worker, this one included if it is one."""
+    category: str
+    policy: str
+    """The policy of the queue that the failure was routed to (see `route`)."""
+    retry_after: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Run the step again at `due_at`."""
+
+    policy: str
+    delay: timedelta
+    due_at: datetime
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """Do not run the step again until a person has decided."""
+
+    reason: Literal["permanent_failure", "max_retries_exceeded", "worker_lost"]
+    explanation: str
+
+
+def route(category: str, policy: str, spec: RetrySpec) -> str:
+    """Return the policy whose queue takes the failure: `spec` may override the classifier's."""
+    return spec.policies.get(category, policy)
+
+
+def decide(ended: EndedAttempt, spec: RetrySpec, *, now: datetime, jitter: float) -> Retry | Dead:
+    """Decide between another attempt and the dead letter queue.
+
+    `now` is the aware instant the attempt ended, `jitter` a draw in [-1, 1].
+    Raises `ValueError` for a naive `now`, an unknown policy, or counts below 1 for the kind of end.
+    """
+    if now.tzinfo is None:
+        raise ValueError("now must carry a time zone")
+    dead = _forbidden(ended, spec) or (
+        _poison(ended, spec) if ended.outcome == "lost" else _spent(ended, spec)
+    )
+    return dead or _again(ended, spec, now=now, jitter=jitter)
+
+
+def _forbidden(ended: EndedAttempt, spec: RetrySpec) -> Dead | None:
+    if ended.policy == "never":
+        return Dead("permanent_failure", f"{_what(ended)}: the policy of category {ended.category} is never")
+    if not spec.retryable:
+        return Dead("permanent_failure", f"{_what(ended)}, and the step is marked retryable: false")
+    return None
+
+
+def _poison(ended: EndedAttempt, spec: RetrySpec) -> Dead | None:
+    if ended.lost < 1:
+        raise ValueError("a lost attempt must be counted in `lost`")
+    if ended.lost < spec.lost_attempts:
+        return None
+    return Dead(
+        "worker_lost",
+        f"{_what(ended)} ({ended.lost} of {spec.lost_attempts} lost attempts are used): "
+        "the step may be killing its workers",
+    )
+
+
+def _spent(ended: EndedAttempt, spec: RetrySpec) -> Dead | None:
+    if ended.failures < 1:
+        raise ValueError("a failed attempt must be counted in `failures`")
+    if ended.failures >= spec.max_attempts:
+        return Dead(
+            "max_retries_exceeded",
+            f"{_what(ended)}: {ended.failures} of {spec.max_attempts} attempts have failed",
+        )
+    limit = spec.max_retry_after_seconds
+    if ended.retry_after is not None and ended.retry_after.total_seconds() > limit:
+        return Dead(
+            "permanent_failure",
+            f"{_what(ended)}: the server asks to wait {ended.retry_after.total_seconds():g} s, more than "
+            f"max_retry_after_seconds ({limit:g} s); an earlier retry would only be refused",
+        )
+    return None
+
+
+def _again(ended: EndedAttempt, spec: RetrySpec, *, now: datetime, jitter: float) -> Retry:
+    if ended.outcome == "lost":
+        policy, failures, count = (
+            "immediate",
+            1,
+            f"{ended.lost} of {spec.lost_attempts} lost attempts are used",
+        )
+        retry_after = None
+    else:
+        policy, failures, count = (
+            ended.policy,
+            ended.failures,
+            f"attempt {ended.failures} of {spec.max_attempts}",
+        )
+        retry_after = ended.retry_after
+    wait = backoff.delay(policy, failures, spec, jitter=jitter, retry_after=retry_after)
+    asked = f", the server asked for {retry_after.total_seconds():g} s" if retry_after else ""
+    why = f"{_what(ended)} ({count}): policy {policy} waits {wait.total_seconds():.3g} s{asked}"
+    return Retry(policy=policy, delay=wait, due_at=now + wait, explanation=why)
+
+
+def _what(ended: EndedAttempt) -> str:
+    match ended.outcome:
+        case "lost":
+            return "the worker was lost"
+        case "timed_out":
+            return "the attempt timed out"
+        case "failed":
+            return f"the attempt failed ({ended.category})"
