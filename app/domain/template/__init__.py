@@ -1,0 +1,31 @@
+"""Own templates: the versioned YAML definitions that workflows are made from.
+
+Everything others need is named here; the modules inside are model (shape), source (YAML with lines), wording
+and checks (problems), load (doors in) and submission (input and identity of one submit).
+"""
+
+from __future__ import annotations
+
+from app.domain.jsonvalue import canonical_json
+from app.domain.retry import DEFAULT_RETRY, RetryOverrides, RetrySpec, resolve_retry
+from app.domain.template.load import from_definition, load_file, load_paths, load_text
+from app.domain.template.model import StepSpec, Template, content_hash, to_definition
+from app.domain.template.submission import identity_key, validate_input
+
+__all__ = [
+    "DEFAULT_RETRY",
+    "RetryOverrides",
+    "RetrySpec",
+    "StepSpec",
+    "Template",
+    "canonical_json",
+    "content_hash",
+    "from_definition",
+    "identity_key",
+    "load_file",
+    "load_paths",
+    "load_text",
+    "resolve_retry",
+    "to_definition",
+    "validate_input",
+]

@@ -1,0 +1,173 @@
+"""Own the rules that one key alone cannot break: the graph of steps, reserved queues, the input schema.
+
+They look at raw values and pass over what has the wrong shape, so that their problems and
+those of `wording` are found in one go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+import jsonschema
+from jsonschema import Draft202012Validator
+
+from app.domain import dag
+from app.domain.jsonvalue import Path, first_problem
+from app.domain.template.model import RESERVED_QUEUES
+from app.domain.template.source import Document
+from app.domain.template.wording import nearest
+
+_MOST_SUGGESTIONS = 20
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_OPAQUE = frozenset({"const", "enum", "default", "examples"})
+
+
+def check(document: Document) -> None:
+    """Add every broken rule to the problems of the document."""
+    if not isinstance(document.value, dict):
+        return
+    found = first_problem(document.value)
+    if found is not None:
+        document.add(found[0], found[1], "not_json")
+        return
+    steps = _named_steps(document)
+    parents = {name: _parents(step) for name, (_, step) in steps.items()}
+    _check_dependencies(document, steps)
+    for cycle in dag.find_cycles({name: [p for p in above if p != name] for name, above in parents.items()}):
+        path: Path = ("steps", steps[cycle[0]][0], "depends_on")
+        document.add(path, f"the steps wait for each other: {dag.cycle_text(cycle)}", "cycle")
+    _check_queues(document)
+    _check_schema(document)
+
+
+def _raw_steps(document: Document) -> Iterator[tuple[int, dict[str, Any]]]:
+    steps = document.value.get("steps")
+    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+        if isinstance(step, dict):
+            yield index, step
+
+
+def _named_steps(document: Document) -> dict[str, tuple[int, dict[str, Any]]]:
+    """Return name → (index, step), the first of each name; name the others as duplicates."""
+    named: dict[str, tuple[int, dict[str, Any]]] = {}
+    for index, step in _raw_steps(document):
+        name = step.get("name")
+        if not isinstance(name, str):
+            continue
+        if name in named:
+            first = document.line_of(("steps", named[name][0], "name"))
+            where = f"first on line {first}" if first else f"first in steps[{named[name][0]}]"
+            document.add(
+                ("steps", index, "name"), f"the step name {name!r} is taken; {where}", "duplicate_step"
+            )
+        else:
+            named[name] = (index, step)
+    return named
+
+
+def _parents(step: dict[str, Any]) -> list[str]:
+    above = step.get("depends_on")
+    return [name for name in above if isinstance(name, str)] if isinstance(above, list) else []
+
+
+def _check_dependencies(document: Document, steps: dict[str, tuple[int, dict[str, Any]]]) -> None:
+    suggestions = 0
+    for index, step in _raw_steps(document):
+        places: dict[str, list[int]] = defaultdict(list)
+        above = step.get("depends_on")
+        for place, name in enumerate(above if isinstance(above, list) else ()):
+            if isinstance(name, str):
+                places[name].append(place)
+        for name, (first, *again) in places.items():
+            path: Path = ("steps", index, "depends_on", first)
+            if name == step.get("name"):
+                document.add(path, f"the step {name!r} depends on itself", "self_dependency")
+            elif name not in steps:
+                suggestions += 1
+                tail = nearest(name, steps) if suggestions <= _MOST_SUGGESTIONS else ""
+                document.add(path, f"there is no step {name!r}{tail}", "unknown_dependency")
+            for place in again:
+                document.add((*path[:-1], place), f"{name!r} is named twice", "duplicate_dependency")
+
+
+def _check_queues(document: Document) -> None:
+    for index, step in _raw_steps(document):
+        queue = step.get("queue")
+        if isinstance(queue, str) and queue.lower().startswith(RESERVED_QUEUES):
+            message = (
+                f"{queue!r} is reserved: queues of steps must not begin with {' or '.join(RESERVED_QUEUES)}"
+            )
+            document.add(("steps", index, "queue"), message, "reserved_queue")
+
+
+def _check_schema(document: Document) -> None:
+    schema = document.value.get("input_schema")
+    if not isinstance(schema, dict):
+        return
+    if schema.get("$schema", _DIALECT) != _DIALECT:
+        document.add(("input_schema", "$schema"), f"must be {_DIALECT!r}, or left out", "bad_schema")
+        return
+    for error in Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema):
+        deepest = jsonschema.exceptions.best_match([error]) or error
+        message = f"is not JSON Schema (draft 2020-12): {deepest.message[:200]}"
+        document.add(("input_schema", *deepest.absolute_path), message, "bad_schema")
+    keywords = list(_keywords(schema))
+    moved = any(key == "$id" for path, key, _ in keywords if path)
+    for path, key, value in keywords:
+        place: Path = ("input_schema", *path, key)
+        if key in {"$ref", "$dynamicRef"} and isinstance(value, str):
+            _check_reference(document, place, value, None if moved else schema)
+        _check_patterns(document, place, key, value)
+
+
+def _check_reference(document: Document, place: Path, reference: str, schema: dict[str, Any] | None) -> None:
+    """Follow a pointer from the root `schema`; None means that a nested `$id` has moved the root."""
+    if not reference.startswith("#"):
+        message = f"{reference[:80]!r} points outside of the template; copy it into $defs"
+        document.add(place, message, "foreign_ref")
+    elif reference.startswith("#/") and schema is not None and not _points_somewhere(schema, reference):
+        document.add(place, f"{reference[:80]!r} points to nothing", "dangling_ref")
+
+
+def _check_patterns(document: Document, place: Path, key: str, value: Any) -> None:
+    patterns: list[Any] = []
+    if key == "pattern" and isinstance(value, str):
+        patterns = [value]
+    elif key == "patternProperties" and isinstance(value, dict):
+        patterns = list(value)
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            document.add(place, f"{pattern[:80]!r} is not a regular expression: {error}", "bad_pattern")
+
+
+def _keywords(schema: dict[str, Any]) -> Iterator[tuple[Path, str, Any]]:
+    """Yield the path, key and value of each entry of the schema, but not of the instances it quotes."""
+    todo: list[tuple[Path, Any]] = [((), schema)]
+    while todo:
+        path, node = todo.pop()
+        if isinstance(node, list):
+            todo.extend(((*path, index), item) for index, item in enumerate(node))
+        elif isinstance(node, dict):
+            for key, value in node.items():
+                yield path, key, value
+                if key not in _OPAQUE:
+                    todo.append(((*path, key), value))
+
+
+def _points_somewhere(schema: dict[str, Any], reference: str) -> bool:
+    node: Any = schema
+    for part in unquote(reference[2:]).split("/"):
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, dict) and key in node:
+            node = node[key]
+        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        else:
+            return False
+    return True

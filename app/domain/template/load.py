@@ -1,0 +1,148 @@
+"""Own the doors to `Template`: YAML text, files, folders, stored definitions; all problems come in one go.
+
+The only module of the domain that touches the file system, and only to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from app.domain.errors import Problem, TemplateInvalid
+from app.domain.jsonvalue import encode, first_problem
+from app.domain.template.checks import check
+from app.domain.template.model import Template
+from app.domain.template.source import Document, read_documents
+from app.domain.template.wording import say
+
+MAX_FILE_BYTES: Final = 16 * 1024 * 1024
+SUFFIXES: Final = frozenset({".yaml", ".yml"})
+
+
+def load_text(text: str, source: str = "<text>") -> Template:
+    """Return the one template of a YAML text; `source` names it in problems. Raises `TemplateInvalid`."""
+    problems: list[Problem] = []
+    found = _read(text, source, problems)
+    if not problems and len(found) > 1:
+        problems.append(
+            Problem(
+                source,
+                found[1][1],
+                "",
+                f"holds {len(found)} templates where one is asked for",
+                "many_documents",
+            )
+        )
+    if problems:
+        raise TemplateInvalid(problems)
+    return found[0][0]
+
+
+def load_file(path: Path | str) -> list[Template]:
+    """Return the templates of a file, one for each YAML document. Raises `TemplateInvalid`."""
+    return load_paths([path])
+
+
+def load_paths(paths: Iterable[Path | str]) -> list[Template]:
+    """Return the templates of files and of the `*.yaml` and `*.yml` files in folders, deep, in order of name.
+
+    Raises `TemplateInvalid` with the problems of all files; one full name in two places is one of them.
+    """
+    problems: list[Problem] = []
+    places: dict[str, str] = {}
+    templates: list[Template] = []
+    for file in _files(paths, problems):
+        for template, line in _read_file(file, problems):
+            if template.ref in places:
+                message = f"{template.ref} is also in {places[template.ref]}"
+                problems.append(Problem(str(file), line, "", message, "duplicate_template"))
+            places.setdefault(template.ref, f"{file}:{line}")
+            templates.append(template)
+    if problems:
+        raise TemplateInvalid(problems)
+    return templates
+
+
+def from_definition(definition: dict[str, Any], source: str = "<definition>") -> Template:
+    """Return the template of a stored definition (see `to_definition`). Raises `TemplateInvalid`."""
+    document = Document(source, definition)
+    template = _template(document)
+    if template is None:
+        raise TemplateInvalid(document.problems)
+    return template
+
+
+def _files(paths: Iterable[Path | str], problems: list[Problem]) -> Iterator[Path]:
+    seen: set[Path] = set()
+    for path in map(Path, paths):
+        if not path.exists():
+            problems.append(Problem(str(path), None, "", "there is no such file or folder", "file_missing"))
+            continue
+        inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in inside:
+            wanted = file == path or (
+                file.suffix in SUFFIXES and file.is_file() and not file.name.startswith(".")
+            )
+            if wanted and file.resolve() not in seen:
+                seen.add(file.resolve())
+                yield file
+
+
+def _read_file(file: Path, problems: list[Problem]) -> list[tuple[Template, int]]:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        problems.append(Problem(str(file), None, "", f"cannot be read: {error.strerror}", "file_unreadable"))
+        return []
+    if len(data) > MAX_FILE_BYTES:
+        message = f"is {len(data):,} bytes; the limit is {MAX_FILE_BYTES:,}"
+        problems.append(Problem(str(file), None, "", message, "file_too_large"))
+        return []
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problems.append(Problem(str(file), line, "", "is not UTF-8 text", "file_encoding"))
+        return []
+    return _read(text, str(file), problems)
+
+
+def _read(text: str, source: str, problems: list[Problem]) -> list[tuple[Template, int]]:
+    """Return the good templates of a text with their first lines; add what is wrong with the others."""
+    found: list[tuple[Template, int]] = []
+    documents = 0
+    for document in read_documents(text, source):
+        if document.value is None and not document.problems:
+            continue
+        documents += 1
+        template = _template(document)
+        problems.extend(sorted(document.problems, key=lambda problem: problem.line or 0))
+        if template is not None:
+            found.append((template, document.line_of(()) or 1))
+    if documents == 0:
+        problems.append(
+            Problem(source, 1, "", "is empty; a template begins with namespace, name, version", "empty")
+        )
+    return found
+
+
+def _template(document: Document) -> Template | None:
+    if not isinstance(document.value, dict):
+        if not document.problems:
+            document.add((), "a template is a mapping with namespace, name, version and steps", "wrong_type")
+        return None
+    check(document)
+    if first_problem(document.value) is not None:
+        return None
+    try:
+        template = Template.model_validate_json(
+            encode(document.value, what="template", max_bytes=1 << 30), strict=True
+        )
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            say(document, detail)
+        return None
+    return None if document.problems else template

@@ -1,0 +1,93 @@
+"""Own the shape of a template: what keys there are, their types and bounds, their defaults.
+
+What one key means beside another (graph, schema) is in `checks`; how text becomes a template is in `load`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.domain.jsonvalue import canonical_json
+from app.domain.retry import RetryOverrides, Seconds
+
+MAX_STEPS: Final = 10_000
+DEFAULT_QUEUE: Final = "steps"
+DEFAULT_PRIORITY: Final = 5
+RESERVED_QUEUES: Final = ("retry.", "remand.")
+NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
+VERSION_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,31}$"
+HANDLER_PATTERN: Final = r"^[^\s\x00-\x1f\x7f]{1,200}$"
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Version = Annotated[str, Field(pattern=VERSION_PATTERN)]
+HandlerName = Annotated[str, Field(pattern=HANDLER_PATTERN)]
+Priority = Annotated[int, Field(ge=0, le=9)]
+Timeout = Annotated[Seconds, Field(gt=0)]
+
+
+class StepSpec(BaseModel):
+    """Describe one step: what runs, after what, where, and how it is tried again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Name
+    handler: HandlerName
+    depends_on: tuple[str, ...] = ()
+    queue: Name = DEFAULT_QUEUE
+    priority: Priority | None = None
+    """0 (last) to 9 (first); None means the template's."""
+    timeout_seconds: Timeout | None = None
+    """Of one attempt; None means the setting `default_step_timeout_seconds`."""
+    retry: RetryOverrides = RetryOverrides()
+    commit: Literal["batch", "each"] = "batch"
+    """`each` makes the result durable before the worker takes the next step; `batch` within milliseconds."""
+
+
+class Template(BaseModel):
+    """Describe a workflow: its steps, its input, and what makes two submits the same."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    namespace: Name
+    name: Name
+    version: Version
+    description: str = ""
+    input_schema: dict[str, Any] | None = None
+    """JSON Schema, draft 2020-12; None accepts any JSON."""
+    identity: Literal["strict", "caller_provided", "always_unique"] = "always_unique"
+    on_failure: Literal["finish_branches", "fail_fast"] = "finish_branches"
+    priority: Priority = DEFAULT_PRIORITY
+    retry: RetryOverrides = RetryOverrides()
+    steps: Annotated[tuple[StepSpec, ...], Field(min_length=1, max_length=MAX_STEPS)]
+
+    @property
+    def ref(self) -> str:
+        """Return the full name, `namespace/name:version`."""
+        return f"{self.namespace}/{self.name}:{self.version}"
+
+
+def to_definition(template: Template) -> dict[str, Any]:
+    """Return what was set, as JSON types; defaults are left out so that they stay the reader's."""
+    definition = template.model_dump(mode="json", exclude_unset=True, exclude={"input_schema"})
+    definition = _without_nulls(definition)
+    if template.input_schema is not None:
+        definition["input_schema"] = template.input_schema
+    return definition
+
+
+def content_hash(template: Template) -> str:
+    """Return the SHA-256 (hex) of the definition; layout, comments and order of keys do not matter."""
+    return hashlib.sha256(canonical_json(to_definition(template), what="template").encode()).hexdigest()
+
+
+def _without_nulls(definition: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in definition.items() if value is not None}
+    for key, value in kept.items():
+        if isinstance(value, dict):
+            kept[key] = _without_nulls(value)
+        elif key == "steps":
+            kept[key] = [_without_nulls(step) for step in value]
+    return kept

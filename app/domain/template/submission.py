@@ -1,0 +1,113 @@
+"""Own what a template says about one submit: is the input good, and which submits are the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from itertools import islice
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator, ValidationError
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import EMPTY_REGISTRY
+
+from app.domain.errors import IdentityInvalid, InputInvalid, InputTooLarge, JsonInvalid, JsonTooLarge
+from app.domain.jsonvalue import canonical_json, encode, first_problem, path_text
+from app.domain.template.model import Template
+
+_MOST_ERRORS: Final = 100
+_KINDS: Final = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+}
+
+
+def validate_input(template: Template, value: object, max_bytes: int) -> str:
+    """Check a workflow's input against the template's schema and return it as JSON text, ready to store.
+
+    Messages name paths and rules, never the values given: inputs are users' data and messages are logged.
+    `format` is an annotation, as draft 2020-12 has it, and is not checked.
+    Raises `InputInvalid` with all errors (at most 100) in `details["problems"]`, or `InputTooLarge`.
+    """
+    try:
+        text = encode(value, what="input", max_bytes=max_bytes)
+    except JsonTooLarge as error:
+        raise InputTooLarge(error.message, hint=error.hint) from None
+    except JsonInvalid as error:
+        problem = {"path": error.path, "message": error.problem}
+        raise InputInvalid(error.message, hint=error.hint, details={"problems": [problem]}) from None
+    problems = _schema_problems(template, json.loads(text))
+    if problems:
+        lines = "".join(f"\n  {problem['path']}: {problem['message']}" for problem in problems)
+        message = f"the input does not meet the schema of {template.ref}:{lines}"
+        raise InputInvalid(message, details={"problems": problems})
+    return text
+
+
+def identity_key(template: Template, value: object, caller_key: str | None = None) -> str | None:
+    """Return the key that makes two submits one, 64 hex digits; None if each submit is its own.
+
+    `strict` covers the full name with its version and the canonical input. A caller's key covers namespace and
+    name, not the version: it names a deed in the outer world, and a release must not do that twice.
+    Raises `IdentityInvalid` if a key is missing, unusable, or given to a strict template.
+    """
+    if template.identity == "strict":
+        if caller_key is not None:
+            raise IdentityInvalid(
+                f"{template.ref} has identity: strict, which takes no key",
+                hint="leave the key out, or use identity: caller_provided",
+            )
+        return _digest(["strict", template.ref, value])
+    if caller_key is None:
+        if template.identity == "caller_provided":
+            raise IdentityInvalid(
+                f"{template.ref} has identity: caller_provided", hint="give a key with the submit"
+            )
+        return None
+    if not caller_key.strip():
+        raise IdentityInvalid("the key must be text that is not blank")
+    found = first_problem(caller_key)
+    if found is not None:
+        raise IdentityInvalid(f"the key {found[1]}")
+    return _digest(["caller", template.namespace, template.name, caller_key])
+
+
+def _digest(parts: list[object]) -> str:
+    return hashlib.sha256(canonical_json(parts, what="input").encode()).hexdigest()
+
+
+def _schema_problems(template: Template, value: Any) -> list[dict[str, str]]:
+    if template.input_schema is None:
+        return []
+    # The empty registry keeps a foreign $ref from being fetched over the network.
+    validator = Draft202012Validator(template.input_schema, registry=EMPTY_REGISTRY)
+    try:
+        errors = list(islice(validator.iter_errors(value), _MOST_ERRORS))
+    except RecursionError:
+        raise InputInvalid(f"the input_schema of {template.ref} refers to itself without end") from None
+    except (Unresolvable, re.error) as error:
+        raise InputInvalid(f"the input_schema of {template.ref} cannot be used: {error}") from None
+    return [{"path": path_text(tuple(error.absolute_path)), "message": _said(error)} for error in errors]
+
+
+def _said(error: ValidationError) -> str:
+    rule: Any = error.validator_value
+    keyword: Any = error.validator
+    match keyword:
+        case "required" | "dependentRequired" | "additionalProperties" | "unevaluatedProperties":
+            return error.message[:200]
+        case "type":
+            wanted = " or ".join(rule) if isinstance(rule, list) else rule
+            return f"must be of type {wanted}, not {_KINDS.get(type(error.instance), 'null')}"
+        case "enum" | "const":
+            one_of = "one of " if keyword == "enum" else ""
+            return f"must be {one_of}{json.dumps(rule, ensure_ascii=False)[:200]}"
+        case None:
+            return "nothing is allowed here"
+        case _:
+            return f"does not meet {keyword}: {json.dumps(rule, ensure_ascii=False)[:200]}"
