@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -168,17 +169,27 @@ def _text(body: Mapping[str, object], name: str) -> str:
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT; port 0 takes any free port."""
+    """Serve until SIGTERM or SIGINT (or end of input, if asked to); port 0 takes any free port."""
     parser = argparse.ArgumentParser(description="A payment gateway that fails on request.")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT)
     parser.add_argument("--state", type=Path, required=True, help="folder of the ledger file")
+    parser.add_argument("--with-parent", action="store_true", help="stop when standard input is closed")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
     with GatewayServer(options.port, options.state) as server:
         port = server.server_address[1]
         print(json.dumps({"event": "ready", "port": port, "url": f"http://127.0.0.1:{port}"}), flush=True)
+        if options.with_parent:
+            threading.Thread(target=_stop_at_end_of_input, args=(server,), daemon=True).start()
         server.serve_forever()
+
+
+def _stop_at_end_of_input(server: GatewayServer) -> None:
+    # The pipe closes when its other end dies, by whatever signal: no gateway outlives the demo.
+    while os.read(0, 1024):
+        pass
+    server.shutdown()
 
 
 if __name__ == "__main__":

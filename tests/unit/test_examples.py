@@ -1,17 +1,18 @@
-"""The examples' handlers with a scripted context, against the real gateway process and the shipped files."""
+"""The examples' handlers with hand-made contexts, against the real gateway process and the shipped files."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from datetime import timedelta
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.error import HTTPError, URLError
 
 import pytest
@@ -21,40 +22,25 @@ from app.domain.template import load_paths, validate_input
 from examples.data_import import handlers as data_import
 from examples.payments import gateway_client
 from examples.payments import handlers as payments
+from examples.payments.faults import FAULTS
 from examples.payments.ledger import KeyReused, Ledger
-from examples.scenarios import AIRPORTS, all_scenarios, order_input
+from examples.scenarios import AIRPORTS, Scenario, all_scenarios, order_input
 from remand import PermanentError, RetryableError, StepContext
+from remand.classify import UNCLASSIFIED, classify
+from remand.handler import registry
 
 TEMPLATES = load_paths([Path(str(resources.files("examples")))])
 DATA_IMPORT = Path(str(resources.files("examples.data_import")))
 
 
-@dataclass
-class FakeContext:
-    """What a handler sees of one step; `key` stands for the step of one workflow."""
-
-    input: Any
-    step: str = "step"
-    key: str = "workflow-1"
-    parents: dict[str, Any] = field(default_factory=dict)
-    heartbeats: int = 0
-
-    @property
-    def idempotency_key(self) -> str:
-        return f"{self.key}/{self.step}"
-
-    def heartbeat(self) -> None:
-        self.heartbeats += 1
-
-
 def context(step: str, data: Any, **parents: Any) -> StepContext:
-    return cast("StepContext", FakeContext(data, step, parents=parents))
+    return StepContext(workflow_id="workflow-1", step=step, attempt=1, input=data, parents=parents)
 
 
-def charge_context(card: str, order_id: str) -> StepContext:
-    fake = FakeContext(order_input(order_id, card), "charge", key=order_id)
-    fake.parents = {"reserve": {"reservation": "r"}, "fraud_check": {"check": "c"}}
-    return cast("StepContext", fake)
+def gateway_context(step: str, card: str, order_id: str) -> StepContext:
+    parents = {"reserve": {"reservation": "r"}, "fraud_check": {"check": "c"}}
+    data = order_input(order_id, card)
+    return StepContext(workflow_id=order_id, step=step, attempt=1, input=data, parents=parents)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +96,7 @@ def test_an_order_that_does_not_add_up_is_refused() -> None:
 def test_a_charge_that_fails_first_is_booked_once(
     card: str, failures: int, error_type: type[Exception]
 ) -> None:
-    ctx = charge_context(card, f"once-{card}")
+    ctx = gateway_context("charge", card, f"once-{card}")
     for _ in range(failures):
         with pytest.raises(error_type):
             payments.charge(ctx)
@@ -122,7 +108,7 @@ def test_a_charge_that_fails_first_is_booked_once(
 @pytest.mark.usefixtures("gateway")
 def test_the_answer_that_never_came_was_booked() -> None:
     with pytest.raises(TimeoutError):
-        payments.charge(charge_context("tok_hangs", "hangs"))
+        payments.charge(gateway_context("charge", "tok_hangs", "hangs"))
     assert len(charges_of("hangs")) == 1
 
 
@@ -139,7 +125,7 @@ def test_the_answer_that_never_came_was_booked() -> None:
 def test_failures_are_the_http_errors_users_meet(
     step: str, card: str, status: int, retry_after: str | None
 ) -> None:
-    ctx = charge_context(card, f"status-{status}")
+    ctx = gateway_context(step, card, f"status-{status}")
     with pytest.raises(HTTPError) as caught:
         getattr(payments, step)(ctx)
     assert caught.value.code == status
@@ -148,8 +134,36 @@ def test_failures_are_the_http_errors_users_meet(
 
 
 @pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize(
+    "scenario", [s for s in all_scenarios() if s.expect != "complete"], ids=lambda s: s.name
+)
+def test_each_failing_scenario_raises_what_its_expectation_says(scenario: Scenario) -> None:
+    if scenario.template == AIRPORTS:
+        step, ctx = data_import.split, context("split", scenario.input)
+    else:
+        card = scenario.input["customer"]["card"]
+        name = FAULTS[card].path.strip("/").replace("-", "_")
+        step, ctx = getattr(payments, name), gateway_context(name, card, f"classified-{card}")
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - which one it is, is the classifier's to say
+        step(ctx)
+    verdict = classify(caught.value)
+    assert verdict.rule != UNCLASSIFIED
+    assert {"never": "dead_letter"}.get(verdict.policy, f"retried:{verdict.policy}") == scenario.expect
+
+
+@pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize(
+    ("step", "card"), [("charge", "tok_unavailable"), ("fraud_check", "tok_rate_limited")]
+)
+def test_the_gateways_retry_after_is_understood(step: str, card: str) -> None:
+    with pytest.raises(HTTPError) as caught:
+        getattr(payments, step)(gateway_context(step, card, f"retry-after-{step}"))
+    assert classify(caught.value).retry_after == timedelta(seconds=1)
+
+
+@pytest.mark.usefixtures("gateway")
 def test_a_declined_card_is_refused_until_it_is_fixed() -> None:
-    ctx = charge_context("tok_declined", "declined")
+    ctx = gateway_context("charge", "tok_declined", "declined")
     for _ in range(4):
         with pytest.raises(HTTPError, match="422: Card Declined"):
             payments.charge(ctx)
@@ -183,6 +197,17 @@ def test_bad_requests_are_refused(path: str, key: str, body: Any, status: int) -
     with pytest.raises(HTTPError) as caught:
         gateway_client.post(path, body, idempotency_key=key)
     assert caught.value.code == status
+
+
+def test_a_gateway_asked_to_stops_with_its_parent(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "examples.payments.gateway", "--port", "0", "--with-parent"]
+    command += ["--state", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert json.loads(process.stdout.readline())["event"] == "ready"
+        process.stdin.close()
+        assert process.wait(timeout=5) == 0
 
 
 def test_without_a_gateway_the_connection_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,9 +273,10 @@ def test_parts_cover_the_file_without_gap_or_overlap() -> None:
 
 
 def test_validating_a_part_sends_heartbeats() -> None:
-    fake = FakeContext({}, "validate_2", parents={"split": data_import.split(context("split", {}))})
-    data_import.validate(cast("StepContext", fake))
-    assert fake.heartbeats >= 5
+    beats: list[None] = []
+    ctx = context("validate_2", {}, split=data_import.split(context("split", {})))
+    data_import.validate(dataclasses.replace(ctx, on_heartbeat=lambda: beats.append(None)))
+    assert len(beats) >= 5
 
 
 def test_a_missing_file_is_the_file_not_found_of_the_system() -> None:
@@ -287,6 +313,11 @@ def test_the_templates_take_the_input_of_every_scenario() -> None:
     templates = {f"{template.namespace}/{template.name}": template for template in TEMPLATES}
     for scenario in all_scenarios():
         validate_input(templates[scenario.template], scenario.input, max_bytes=10_000)
+
+
+def test_every_handler_of_the_templates_is_registered() -> None:
+    wanted = {step.handler for template in TEMPLATES for step in template.steps}
+    assert wanted == {name for name in registry.names() if name.startswith(("payments.", "data_import."))}
 
 
 def test_the_payments_schema_refuses_a_card_number() -> None:
