@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 # Arguments for the command behind a target: make demo ARGS=--json, make test-unit ARGS="-k backoff".
 ARGS ?=
 # Parallel test processes: one for each core without waiting on I/O, two where each test starts processes of its own.
@@ -96,7 +96,7 @@ check-types: install
 	@$(BIN)/mypy
 
 check-layers: install
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 format: install ## Format, and repair what ruff can repair
 	@$(BIN)/ruff check --fix .
