@@ -1,10 +1,15 @@
-"""Mark every test by the folder it lies in, so that `-m acceptance` and `tests/acceptance` mean the same."""
+"""What holds for every test: its folder is its marker, events carry only their catalogued fields."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import structlog
+
+from app.telemetry import EVENTS
 
 LEVELS = frozenset({"unit", "integration", "acceptance", "faults", "contract"})
 HERE = Path(__file__).parent
@@ -15,3 +20,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         level = item.path.relative_to(HERE).parts[0]
         if level in LEVELS:
             item.add_marker(level)
+
+
+def refuse_undeclared(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    spec = EVENTS.get(event["event"])
+    undeclared = set(event) - {"event", "exc_info", *(spec.fields if spec else event)}
+    assert not undeclared, (
+        f"{event['event']} has fields outside app/telemetry/events.py: {sorted(undeclared)}"
+    )
+    return event
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _strict_events() -> Iterator[None]:
+    structlog.configure(
+        processors=[refuse_undeclared, structlog.dev.ConsoleRenderer(colors=False)],
+        cache_logger_on_first_use=False,
+    )
+    yield
+    structlog.reset_defaults()

@@ -82,9 +82,9 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             (
                 "queue",
                 "worker",
-                "claims",
+                "batches",
                 "claimed",
-                "complete",
+                "completed",
                 "failed",
                 "refused",
                 "given_back",

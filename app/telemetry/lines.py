@@ -22,6 +22,8 @@ _DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy")
 def log(event: EventName, **fields: object) -> None:
     """Write a catalogued event at the level the catalogue gives it.
 
+    Fields outside the catalogue are written all the same; the test suite refuses them.
+
     Raises:
         LookupError: the catalogue does not know the name (mypy finds this before any test does).
     """

@@ -13,23 +13,28 @@ import structlog
 from app.telemetry import EVENTS, bound, configure_logging, log
 
 
-@pytest.fixture
-def lines() -> Iterator[Any]:
-    """Log as JSON into memory; calling the value reads the lines. Puts the process's logging back after."""
+@pytest.fixture(autouse=True)
+def _logging_is_put_back() -> Iterator[None]:
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    for name in ("celery.app.trace", "celery.worker.strategy"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    structlog.configure(**configured)
+
+
+@pytest.fixture
+def lines() -> Any:
+    """Log as JSON into memory; calling the value reads the lines."""
     stream = io.StringIO()
 
     def read() -> list[dict[str, Any]]:
         return [json.loads(line) for line in stream.getvalue().splitlines()]
 
     configure_logging("INFO", "json", redact_keys=("password", "token"), stream=stream)
-    yield read
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    for name in ("celery.app.trace", "celery.worker.strategy"):
-        logging.getLogger(name).setLevel(logging.NOTSET)
-    structlog.reset_defaults()
+    return read
 
 
 def test_a_line_begins_with_when_how_severe_and_what(lines: Any) -> None:
@@ -96,16 +101,10 @@ def test_secrets_never_reach_a_line(lines: Any) -> None:
 
 def test_less_severe_than_the_level_is_not_written() -> None:
     stream = io.StringIO()
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        configure_logging("WARNING", "console", stream=stream)
-        log("drain.ended", queue="steps")
-        log("bell.lost", queue="steps", due=3)
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
-        structlog.reset_defaults()
+    configure_logging("WARNING", "console", stream=stream)
+
+    log("drain.ended", queue="steps")
+    log("bell.lost", queue="steps", due=3)
 
     [line] = stream.getvalue().splitlines()
     assert re.search(r"warning\s*\] bell\.lost .*due=3.*queue=steps", line)
@@ -115,6 +114,11 @@ def test_less_severe_than_the_level_is_not_written() -> None:
 def test_an_unknown_event_is_refused() -> None:
     with pytest.raises(LookupError, match=r"drain\.finished"):
         log("drain.finished")  # type: ignore[arg-type]
+
+
+def test_a_field_outside_the_catalogue_is_refused_in_tests() -> None:
+    with pytest.raises(AssertionError, match="colour"):
+        log("drain.ended", queue="steps", colour="red")
 
 
 def test_names_are_noun_dot_verb_and_meanings_are_sentences() -> None:
