@@ -1,0 +1,305 @@
+"""Say what kind of failure an exception is, and so whether, when and how a step is tried again.
+
+Pure: no I/O, no vendor import, never raises. The order: the exception's own word, its type, its codes, Python's own
+types, what it wraps, its text, the general case of its library, and at last "unclassified".
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from remand.facts import HOSTILE, Facts, item, read
+from remand.rules import BOOK, POLICY_OF, Key, Kind, Rule, RuleBook
+
+UNCLASSIFIED: Final = "unclassified"
+_DEPTH: Final = 24
+_MEMBERS: Final = 200
+_NEVER: Final = frozenset(category for category, policy in POLICY_OF.items() if policy == "never")
+_RANK: Final = {"never": 3, "linear": 2, "exponential": 1, "immediate": 0}
+_SHOWN: Final[dict[Kind, str]] = {
+    "status": "HTTP {}", "sqlstate": "SQLSTATE {}", "grpc": "gRPC {}", "smtp": "SMTP {}",
+    "exit": "exit code {}", "amqp": "AMQP {}", "mongo": "MongoDB code {}", "mysql": "MySQL error {}", "sqlite": "{}", "ssl": "TLS {}",
+    "gai": "name resolution error {}", "api_code": "error code {}", "label": "label {}",
+    "header": "header {}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """Hold the verdict on one failure.
+
+    `category`: transient, network, resource, permission, validation or permanent. `policy`: exponential, linear,
+    immediate or never. `retry_after`: the wait the other side asked for, a floor for any delay. `rule`: the name
+    of the rule that decided. `confidence`: 0 to 1. `explanation`: one sentence for a person.
+    """
+
+    category: str
+    policy: str
+    retry_after: timedelta | None
+    rule: str
+    confidence: float
+    explanation: str
+
+
+def classify(exc: BaseException, *, now: datetime | None = None, book: RuleBook = BOOK) -> Classification:
+    """Return the verdict on an exception. Never raises.
+
+    `now` is the instant that dates in Retry-After are measured from; None reads the clock if there is such a date.
+    """
+    try:
+        return _judge(exc, _Look(book, now))
+    except HOSTILE:
+        return Classification(
+            "transient", "exponential", None, UNCLASSIFIED, 0.1, "the exception could not be examined"
+        )
+
+
+class _Look:
+    """Carry what one call of `classify` needs, and which exceptions it has already seen."""
+
+    __slots__ = ("book", "depth", "now", "seen")
+
+    def __init__(self, book: RuleBook, now: datetime | None) -> None:
+        self.book = book
+        self.now = now
+        self.depth = 0
+        self.seen: set[int] = set()
+
+
+def _judge(exc: BaseException, look: _Look) -> Classification:
+    look.seen.add(id(exc))
+    facts = Facts(exc, look.now)
+    for stage in _STAGES:
+        if (verdict := stage(facts, look)) is not None:
+            return verdict
+    explanation = f"{facts.names[0]}: no rule knows it; tried again a bounded number of times"
+    return Classification("transient", "exponential", facts.retry_after, UNCLASSIFIED, 0.2, explanation)
+
+
+def _own_word(facts: Facts, _look: _Look) -> Classification | None:
+    retryable = _says_retryable(facts)
+    if retryable is None:
+        return None
+    category = read(facts.exc, "category")
+    if not isinstance(category, str) or category not in POLICY_OF or (category in _NEVER) is retryable:
+        category = "transient" if retryable else "permanent"
+    limited = "remand.errors.RateLimited" in facts.names or (
+        category == "resource" and facts.own_retry_after is not None
+    )
+    policy = "exponential" if limited else POLICY_OF[category]
+    said = "the exception says to try again" if retryable else "the exception says that no retry can help"
+    wait = facts.retry_after if retryable else None
+    name = "own-word.retry" if retryable else "own-word.never"
+    return Classification(category, policy, wait, name, 1.0, _sentence(facts, "", said, wait))
+
+
+def _says_retryable(facts: Facts) -> bool | None:
+    if "remand.errors.RetryableError" in facts.names or "celery.exceptions.Retry" in facts.names:
+        return True
+    if "remand.errors.PermanentError" in facts.names:
+        return False
+    word = read(facts.exc, "retryable")
+    if isinstance(word, bool):
+        return word
+    if "celery.exceptions.Reject" in facts.names:
+        return read(facts.exc, "requeue") is True
+    return True if facts.own_retry_after is not None else None
+
+
+def _group(facts: Facts, look: _Look) -> Classification | None:
+    """Judge an exception group by its worst member: one that can never succeed settles it."""
+    if not isinstance(facts.exc, BaseExceptionGroup):
+        return None
+    worst: Classification | None = None
+    for member in members_of(facts.exc):
+        verdict = _judge_inner(member, look)
+        if verdict is not None and (worst is None or _weight(verdict) > _weight(worst)):
+            worst = _longest(verdict, worst)
+        elif verdict is not None and worst is not None:
+            worst = _longest(worst, verdict)
+    if worst is None:
+        return None
+    return replace(worst, explanation=f"{facts.names[0]} holds {worst.explanation}"[:1000])
+
+
+def members_of(group: BaseException) -> Iterator[BaseException]:
+    """Yield the exceptions of a group and of the groups in it, each once, at most 200."""
+    pending, seen = [group], set[int]()
+    for _ in range(_MEMBERS):
+        if not pending:
+            return
+        exc = pending.pop()
+        if id(exc) in seen:
+            continue
+        seen.add(id(exc))
+        if isinstance(exc, BaseExceptionGroup):
+            pending.extend(m for m in list(exc.exceptions)[:_MEMBERS] if isinstance(m, BaseException))
+        else:
+            yield exc
+
+
+def _weight(verdict: Classification) -> tuple[int, bool]:
+    return _RANK[verdict.policy], verdict.rule != UNCLASSIFIED
+
+
+def _longest(kept: Classification, other: Classification | None) -> Classification:
+    waits = [v.retry_after for v in (kept, other) if v is not None and v.retry_after is not None]
+    return kept if kept.policy == "never" or not waits else replace(kept, retry_after=max(waits))
+
+
+def _type(facts: Facts, look: _Look) -> Classification | None:
+    return _by_name("type", facts, look)
+
+
+def _base(facts: Facts, look: _Look) -> Classification | None:
+    return _by_name("base", facts, look)
+
+
+def _fallback(facts: Facts, look: _Look) -> Classification | None:
+    verdict = _by_name("fallback", facts, look)
+    flag = read(facts.exc, "retriable")
+    if verdict is None and isinstance(flag, bool):
+        for root in facts.roots:
+            for rule in look.book.find("flag", f"{root}:{str(flag).lower()}"):
+                return _found(facts, rule, "")
+    return verdict
+
+
+def _by_name(kind: Kind, facts: Facts, look: _Look) -> Classification | None:
+    table = look.book.table(kind)
+    for name in facts.names:
+        for rule in table.get(name, ()):
+            if _holds(rule, facts):
+                return _found(facts, rule, "")
+    return None
+
+
+def _codes(facts: Facts, look: _Look) -> Classification | None:
+    for kind, key in facts.codes():
+        for rule in look.book.find(kind, key):
+            if _holds(rule, facts):
+                return _found(facts, rule, _shown(kind, key))
+    return None
+
+
+def _causes(facts: Facts, look: _Look) -> Classification | None:
+    for cause in _wrapped(facts.exc):
+        verdict = _judge_inner(cause, look)
+        if verdict is not None and verdict.rule != UNCLASSIFIED:
+            return _passed_on(facts, verdict, 0.95)
+    return None
+
+
+def _context(facts: Facts, look: _Look) -> Classification | None:
+    """Take the error that was being handled for the cause, but only of an exception nobody knows anything of."""
+    exc = facts.exc
+    context = read(exc, "__context__")
+    if not isinstance(context, BaseException) or read(exc, "__suppress_context__") is True:
+        return None
+    verdict = _judge_inner(context, look)
+    if verdict is None or verdict.rule == UNCLASSIFIED:
+        return None
+    return _passed_on(facts, verdict, 0.6)
+
+
+def _passed_on(facts: Facts, verdict: Classification, trust: float) -> Classification:
+    wait = None
+    if verdict.policy != "never":
+        wait = facts.retry_after if facts.retry_after is not None else verdict.retry_after
+    explanation = f"{facts.names[0]}, caused by {verdict.explanation}"[:1000]
+    return replace(
+        verdict, retry_after=wait, confidence=round(verdict.confidence * trust, 3), explanation=explanation
+    )
+
+
+def _judge_inner(exc: BaseException, look: _Look) -> Classification | None:
+    if id(exc) in look.seen or look.depth >= _DEPTH:
+        return None
+    look.depth += 1
+    try:
+        return _judge(exc, look)
+    finally:
+        look.depth -= 1
+
+
+def _wrapped(exc: BaseException) -> Iterator[BaseException]:
+    """Yield what an exception stands for: causes that Python and libraries keep in it."""
+    for name in (
+        "__cause__",
+        "orig",
+        "reason",
+        "os_error",
+        "exc",
+        "cause",
+        "original_exception",
+        "inner_exception",
+    ):
+        inner = read(exc, name)
+        if isinstance(inner, BaseException):
+            yield inner
+    if (attempt := read(exc, "last_attempt")) is not None:
+        # tenacity keeps a finished future; a private field is read because `.exception()` may wait.
+        inner = read(attempt, "_exception")
+        if isinstance(inner, BaseException):
+            yield inner
+    kwargs, args, errors = read(exc, "kwargs"), read(exc, "args"), read(exc, "errors")
+    held: list[Any] = [item(kwargs, "error")] if isinstance(kwargs, dict) else []
+    held += args[:5] if isinstance(args, tuple) else ()
+    held += list(errors.values())[:5] if isinstance(errors, dict) else ()
+    yield from (inner for inner in held if isinstance(inner, BaseException))
+
+
+def _texts(facts: Facts, look: _Look) -> Classification | None:
+    if not facts.text:
+        return None
+    for root in (*facts.roots, "*"):
+        for rule in look.book.find("text", root):
+            if _holds(rule, facts):
+                return _found(facts, rule, "")
+        if (status := facts.status_in_text()) is not None and root == "*":
+            for rule in (*look.book.find("status", status), *look.book.find("status", f"{status // 100}xx")):
+                if _holds(rule, facts):
+                    return replace(_found(facts, rule, f"HTTP {status}"), confidence=0.6)
+    return None
+
+
+def _holds(rule: Rule, facts: Facts) -> bool:
+    if rule.asked and facts.retry_after is None:
+        return False
+    return rule.pattern is None or rule.pattern.search(facts.everything_said) is not None
+
+
+def _found(facts: Facts, rule: Rule, shown: str) -> Classification:
+    wait = None if rule.policy == "never" else facts.retry_after
+    return Classification(
+        rule.category,
+        rule.policy,
+        wait,
+        rule.name,
+        rule.confidence,
+        _sentence(facts, shown, rule.reason, wait),
+    )
+
+
+def _shown(kind: Kind, key: Key) -> str:
+    if kind == "errno" and isinstance(key, int):
+        return errno.errorcode.get(key, f"errno {key}")
+    return _SHOWN.get(kind, "{}").format(key)
+
+
+def _sentence(facts: Facts, shown: str, reason: str, wait: timedelta | None) -> str:
+    subject = f"{shown} from {facts.names[0]}" if shown else facts.names[0]
+    asked = "" if wait is None else f"; it asked for {wait.total_seconds():g} s"
+    return f"{subject}: {reason}{asked}"
+
+
+_Stage = Callable[[Facts, _Look], Classification | None]
+_STAGES: Final[tuple[_Stage, ...]] = (
+    _own_word, _group, _type, _codes, _base, _causes, _texts, _fallback, _context,
+)  # fmt: skip
+
+__all__ = ["UNCLASSIFIED", "Classification", "classify", "members_of"]

@@ -1,0 +1,396 @@
+"""Read what an exception of any library says about itself, without importing that library.
+
+Every read is guarded: attributes, `__str__` and containers of an exception may raise or lie. Nothing that could
+do I/O is touched (no `.text`, no `.read()`): only bodies already in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from remand.retry_after import Header, from_headers, header_reader, parse_retry_after
+from remand.rules.rule import Key, Kind
+
+HOSTILE: Final = (Exception, SystemExit, GeneratorExit)
+"""What user code may throw at a reader. An interrupt or a timeout of the worker itself must pass."""
+
+_TEXT_LIMIT: Final = 8192
+_BODY_LIMIT: Final = 65536
+_CLEAN = re.compile(r"[^a-z0-9]+")
+_STATUS_IN_TEXT = re.compile(
+    r"\b(?:HTTP(?:/[\d.]+)?|status(?: code)?|too many)[ :=]+([45]\d\d)\b", re.IGNORECASE
+)
+_MYSQL_ROOTS: Final = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "asyncmy"})
+_EXIT_ROOTS: Final = frozenset({"subprocess", "docker", "sh", "invoke", "asyncssh", "fabric"})
+_AMQP_ROOTS: Final = frozenset({"amqp", "pika", "aiormq", "aio_pika"})
+_SMTP_ROOTS: Final = frozenset({"smtplib", "aiosmtplib"})
+_OWN_CODE_ROOTS: Final = _AMQP_ROOTS | _SMTP_ROOTS | {"pymongo", "kafka", "aiokafka"}
+
+
+def read(thing: object, name: str) -> Any:
+    """Return an attribute, or None when it is missing or its getter raises."""
+    try:
+        return getattr(thing, name, None)
+    except HOSTILE:
+        return None
+
+
+def item(thing: object, key: object) -> Any:
+    """Return an entry of a mapping or of something that behaves like one, or None."""
+    try:
+        return thing[key]  # type: ignore[index]
+    except HOSTILE:
+        return None
+
+
+def text_of(exc: BaseException) -> str:
+    """Return the message of an exception, cut to 8 KiB; empty when it cannot be printed."""
+    try:
+        text = str(exc)
+        return text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT]
+    except HOSTILE:
+        return ""
+
+
+def qualified(cls: type) -> str:
+    """Return `module.Class`, as rules name it."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+@lru_cache(maxsize=1024)
+def _profile(cls: type) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the qualified names of a class and its bases, and their top-level packages."""
+    names = tuple(qualified(base) for base in type.__dict__["__mro__"].__get__(cls))
+    return names, frozenset(name.partition(".")[0] for name in names)
+
+
+class Facts:
+    """Hold what can be known of one exception; each fact is read once, when asked for."""
+
+    def __init__(self, exc: BaseException, now: datetime | None) -> None:
+        self.exc = exc
+        self.now = now
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        names = _profile(type(self.exc))[0]
+        module, cls = read(self.exc, "exc_module"), read(self.exc, "exc_cls_name")
+        # Celery replaces an exception that cannot be pickled by a wrapper that remembers its class.
+        return (f"{module}.{cls}", *names) if isinstance(module, str) and isinstance(cls, str) else names
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The top-level packages of the class and its bases."""
+        return _profile(type(self.exc))[1]
+
+    @cached_property
+    def text(self) -> str:
+        return text_of(self.exc)
+
+    @cached_property
+    def response(self) -> Any:
+        return read(self.exc, "response")
+
+    @cached_property
+    def body(self) -> Any:
+        """The decoded body of the answer where it is in memory, else None."""
+        exc, response = self.exc, self.response
+        for held in (read(exc, "body"), read(exc, "json_body"), read(exc, "info"), read(response, "data")):
+            if isinstance(held, Mapping):
+                return held
+        raw = read(response, "_content") or read(exc, "content") or read(exc, "body")
+        if isinstance(raw, (str, bytes)) and 0 < len(raw) <= _BODY_LIMIT:
+            try:
+                return json.loads(raw)
+            except HOSTILE:
+                return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+        return None
+
+    @cached_property
+    def everything_said(self) -> str:
+        """The message together with the body of the answer, for rules that read text."""
+        body = self.body
+        if body is None:
+            return self.text
+        try:
+            return f"{self.text}\n{body if isinstance(body, str) else json.dumps(body, default=str)}"[
+                :_BODY_LIMIT
+            ]
+        except HOSTILE:
+            return self.text
+
+    @cached_property
+    def header(self) -> Header:
+        try:
+            return header_reader(self._raw_headers())
+        except HOSTILE:
+            return header_reader(())
+
+    def _raw_headers(self) -> Any:
+        for holder in (self.response, self.exc):
+            for name in ("headers", "hdrs", "http_headers"):
+                if headers := read(holder, name):
+                    return headers
+        meta = read(self.exc, "meta")
+        resp = read(self.exc, "resp")
+        amazon = (
+            item(item(self.response, "ResponseMetadata"), "HTTPHeaders")
+            if isinstance(self.response, dict)
+            else None
+        )
+        return amazon or read(meta, "headers") or resp or {}
+
+    @cached_property
+    def retry_after(self) -> timedelta | None:
+        """How long the other side asks to wait, from zero to ten years."""
+        own = self.own_retry_after
+        try:
+            return own if own is not None else from_headers(self.header, self.moment)
+        except HOSTILE:
+            return None
+
+    @cached_property
+    def own_retry_after(self) -> timedelta | None:
+        """What the exception itself names, not the answer it holds."""
+        value = read(self.exc, "retry_after")
+        if value is None and "celery.exceptions.Retry" in self.names:
+            value = read(self.exc, "when")
+        try:
+            return None if value is None else parse_retry_after(value, self.moment)
+        except HOSTILE:
+            return None
+
+    @cached_property
+    def moment(self) -> datetime:
+        # Read only for an absolute date when the caller gave no instant; pure callers pass theirs.
+        return self.now if self.now is not None else datetime.now(UTC)
+
+    def codes(self) -> Iterator[tuple[Kind, Key]]:
+        """Yield the codes that the exception carries, the most telling first."""
+        for kind, reader in _READERS:
+            for key in reader(self):
+                yield kind, key
+
+    def status_in_text(self) -> int | None:
+        found = _STATUS_IN_TEXT.search(self.text)
+        return int(found.group(1)) if found else None
+
+
+def _headers(facts: Facts) -> Iterator[Key]:
+    if read(facts.exc, "headers") is None and facts.response is None:
+        return
+    for name in ("x-should-retry", "stripe-should-retry"):
+        if value := facts.header(name):
+            yield f"{name}:{value.strip().lower()}"
+
+
+def _labels(facts: Facts) -> Iterator[Key]:
+    exc = facts.exc
+    if "pymongo" in facts.roots:
+        labels = (
+            read(exc, "_error_labels")
+            or read(exc, "errorLabels")
+            or item(read(exc, "details"), "errorLabels")
+        )
+        if isinstance(labels, (list, tuple, set, frozenset)):
+            yield from (label for label in labels if isinstance(label, str))
+    if facts.names[0] == "sqlalchemy.exc.StatementError" and isinstance(
+        read(exc, "orig"), (TypeError, ValueError, AttributeError, KeyError)
+    ):
+        yield "statement-parameter"
+
+
+def _api_codes(facts: Facts) -> Iterator[Key]:
+    exc, response, body = facts.exc, facts.response, facts.body
+    said: list[object] = []
+    if isinstance(response, Mapping) or callable(read(response, "get")):
+        error = item(response, "Error")
+        said += (item(error, "Code"), item(response, "error"))
+    said += (
+        read(exc, "type"),
+        read(exc, "code"),
+        read(exc, "error_code"),
+        read(exc, "error"),
+        read(exc, "reason"),
+    )
+    error = item(body, "error") if isinstance(body, Mapping) else None
+    for holder in (error, body, read(exc, "error")):
+        if isinstance(holder, Mapping):
+            said += (
+                item(holder, "type"),
+                item(holder, "code"),
+                item(holder, "reason"),
+                item(holder, "status"),
+            )
+        elif holder is not None and not isinstance(holder, str):
+            said.append(read(holder, "code"))
+    said += (error, *_reasons(read(exc, "errors") or item(error, "errors")))
+    for code in said:
+        if isinstance(code, str) and 0 < len(code) <= 80:
+            yield plain_code(code)
+
+
+def _reasons(errors: object) -> list[object]:
+    if not isinstance(errors, (list, tuple)):
+        return []
+    return [item(error, "reason") for error in errors[:5] if isinstance(error, Mapping)]
+
+
+def plain_code(code: str) -> str:
+    """Return a vendor's code as the rules write it: lower case, no separators, no final "exception"."""
+    return _CLEAN.sub("", code.lower()).removesuffix("exception")
+
+
+def _sqlstates(facts: Facts) -> Iterator[Key]:
+    exc = facts.exc
+    code = read(exc, "pgcode") or read(exc, "sqlstate")
+    if not isinstance(code, str):
+        first = item(read(exc, "args"), 0)
+        code = item(first, "C") if isinstance(first, dict) else first if "pyodbc" in facts.roots else None
+    if isinstance(code, str) and len(code) == 5:
+        yield code
+        yield code[:2]
+
+
+def _mysql(facts: Facts) -> Iterator[Key]:
+    if facts.roots & _MYSQL_ROOTS:
+        number = read(facts.exc, "errno") or item(read(facts.exc, "args"), 0)
+        if isinstance(number, int):
+            yield number
+
+
+def _sqlite(facts: Facts) -> Iterator[Key]:
+    name = read(facts.exc, "sqlite_errorname")
+    if isinstance(name, str):
+        yield name
+        yield "_".join(name.split("_")[:2])
+
+
+def _grpc(facts: Facts) -> Iterator[Key]:
+    exc = facts.exc
+    if facts.roots.isdisjoint(("grpc", "grpclib", "google")):
+        return
+    for name in ("code", "grpc_status_code", "status"):
+        value = read(exc, name)
+        if callable(value) and "grpc.RpcError" in facts.names:
+            value = _called(value)
+        label = value if isinstance(value, str) else read(value, "name")
+        if isinstance(label, str):
+            yield label.upper()
+
+
+def _called(method: Callable[[], object]) -> object:
+    try:
+        return method()
+    except HOSTILE:
+        return None
+
+
+def _smtp(facts: Facts) -> Iterator[Key]:
+    exc = facts.exc
+    if facts.roots.isdisjoint(_SMTP_ROOTS):
+        return
+    codes = [read(exc, "smtp_code"), read(exc, "code")]
+    recipients = read(exc, "recipients")
+    if isinstance(recipients, Mapping):
+        codes += [item(answer, 0) for answer in list(recipients.values())[:100]]
+    elif isinstance(recipients, (list, tuple)):
+        codes += [read(refused, "code") for refused in recipients[:100]]
+    numbers = sorted(code for code in codes if isinstance(code, int) and 400 <= code < 600)
+    if numbers:
+        # One address that may yet succeed is worth another attempt.
+        yield numbers[0]
+        yield numbers[0] // 100 * 100
+
+
+def _exits(facts: Facts) -> Iterator[Key]:
+    exc, code = facts.exc, None
+    if isinstance(exc, SystemExit):
+        code = read(exc, "code")
+    elif facts.roots & _EXIT_ROOTS:
+        code = next(
+            (c for n in ("returncode", "exit_status", "exit_code") if isinstance(c := read(exc, n), int)),
+            None,
+        )
+    if isinstance(code, int) and not isinstance(code, bool):
+        # A shell or a container reports a signal as 128 and its number.
+        yield 128 - code if 128 < code <= 192 else code
+
+
+def _amqp(facts: Facts) -> Iterator[Key]:
+    if facts.roots & _AMQP_ROOTS:
+        code = read(facts.exc, "reply_code") or read(facts.exc, "code")
+        if isinstance(code, int):
+            yield code
+
+
+def _mongo(facts: Facts) -> Iterator[Key]:
+    if "pymongo" not in facts.roots:
+        return
+    first = item(item(read(facts.exc, "details"), "writeErrors"), 0)
+    for code in (item(first, "code"), read(facts.exc, "code")):
+        if isinstance(code, int):
+            yield code
+
+
+def _ssl(facts: Facts) -> Iterator[Key]:
+    if "ssl" in facts.roots and isinstance(reason := read(facts.exc, "reason"), str):
+        yield reason
+
+
+def _gai(facts: Facts) -> Iterator[Key]:
+    if "socket.gaierror" in facts.names and isinstance(number := read(facts.exc, "errno"), int):
+        yield number
+
+
+def _errnos(facts: Facts) -> Iterator[Key]:
+    if not isinstance(facts.exc, OSError) or facts.roots & (_SMTP_ROOTS | {"ssl"}):
+        return
+    number = read(facts.exc, "errno")
+    # aiohttp copies the number of an OpenSSL error, which is always 1, into errno.
+    if isinstance(number, int) and not (number == 1 and "aiohttp" in facts.roots):
+        yield number
+
+
+def _statuses(facts: Facts) -> Iterator[Key]:
+    for value in _status_values(facts):
+        if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
+            yield int(value)
+            yield f"{value // 100}xx"
+            return
+
+
+def _status_values(facts: Facts) -> Iterator[object]:
+    exc, response = facts.exc, facts.response
+    yield from (read(exc, "status_code"), read(exc, "http_status"), read(exc, "status"))
+    if response is not None:
+        yield from (read(response, "status_code"), read(response, "status"), read(response, "code"))
+        if isinstance(response, Mapping):
+            yield item(item(response, "ResponseMetadata"), "HTTPStatusCode")
+    yield from (read(read(exc, "meta"), "status"), read(read(exc, "resp"), "status"))
+    if facts.roots.isdisjoint(_OWN_CODE_ROOTS):
+        yield read(exc, "code")
+
+
+_READERS: Final[tuple[tuple[Kind, Callable[[Facts], Iterator[Key]]], ...]] = (
+    ("header", _headers),
+    ("label", _labels),
+    ("sqlstate", _sqlstates),
+    ("mysql", _mysql),
+    ("sqlite", _sqlite),
+    ("grpc", _grpc),
+    ("smtp", _smtp),
+    ("exit", _exits),
+    ("amqp", _amqp),
+    ("mongo", _mongo),
+    ("ssl", _ssl),
+    ("gai", _gai),
+    ("errno", _errnos),
+    ("api_code", _api_codes),
+    ("status", _statuses),
+)

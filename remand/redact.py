@@ -1,0 +1,94 @@
+"""Mask secrets in text and in JSON values before they are logged, shown or stored.
+
+A best effort by name and by shape: it cannot know a secret that is called nothing and looks like nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+MASK: Final = "[redacted]"
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_URL_LOGIN = re.compile(r"(?P<head>\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s/:@'\"]{0,256}:)[^\s'\"/]{0,1024}@")
+_BEARER = re.compile(r"\b(?P<head>(?:Bearer|Basic|Token)\s+)[A-Za-z0-9+/._~=-]{8,}", re.IGNORECASE)
+_DSN_PASSWORD = re.compile(
+    r"(?P<head>\b(?:password|passwd|pwd)\s{0,4}=\s{0,4})(?:'(?:[^'\\]|\\.)*'|[^\s;&,'\"]+)", re.IGNORECASE
+)
+
+
+def redact_text(text: str, keys: Iterable[str]) -> str:
+    """Return the text with passwords in URLs and DSNs, bearer tokens and the values of secret keys masked.
+
+    Knows `key=value`, `key: value`, `"key": "value"` and `'key': 'value'`; a key counts when one of `keys` is in it.
+    """
+    text = _URL_LOGIN.sub(rf"\g<head>{MASK}@", text)
+    text = _BEARER.sub(rf"\g<head>{MASK}", text)
+    text = _DSN_PASSWORD.sub(rf"\g<head>{MASK}", text)
+    pattern = _key_values(tuple(keys))
+    return text if pattern is None else pattern.sub(_mask_value, text)
+
+
+def redact_json(value: Any, keys: Iterable[str]) -> Any:
+    """Return a copy of a JSON value in which the value of every secret key is masked, at any depth.
+
+    Strings are masked as `redact_text` does. The input is not changed; depth is limited by memory alone.
+    """
+    names = tuple(keys)
+    root: list[Any] = [None]
+    pending: list[tuple[Any, Any, Any]] = [(root, 0, value)]
+    while pending:
+        target, place, node = pending.pop()
+        if isinstance(node, dict):
+            copy: dict[Any, Any] = dict.fromkeys(node, MASK)
+            target[place] = copy
+            pending.extend((copy, k, v) for k, v in node.items() if not is_secret(str(k), names))
+        elif isinstance(node, (list, tuple)):
+            items: list[Any] = [None] * len(node)
+            target[place] = items
+            pending.extend((items, i, v) for i, v in enumerate(node))
+        else:
+            target[place] = redact_text(node, names) if isinstance(node, str) else node
+    return root[0]
+
+
+def is_secret(name: str, keys: Iterable[str]) -> bool:
+    """Say whether a name has the words of one of the keys in it: `dbPassword`, `X-Api-Key`, but not `tokenizer`."""
+    words = f"_{_plain(name)}_"
+    return any(_has(words, _plain(key)) for key in keys)
+
+
+def _has(words: str, key: str) -> bool:
+    # "apikey" is to match "api_key" and "API-Key": written together as well as apart.
+    return bool(key) and (f"_{key}_" in words or f"_{key}s_" in words or f"_{key.replace('_', '')}_" in words)
+
+
+@lru_cache(maxsize=4096)
+def _plain(name: str) -> str:
+    return "_".join(_WORDS.findall(name)).lower()
+
+
+@lru_cache(maxsize=64)
+def _key_values(keys: tuple[str, ...]) -> re.Pattern[str] | None:
+    parts = [
+        part for key in keys if (part := "[_-]?".join(re.escape(w) for w in _plain(key).split("_") if w))
+    ]
+    if not parts:
+        return None
+    camel = "|".join("".join(w.capitalize() for w in _plain(key).split("_")) for key in keys)
+    snake = rf"(?:[A-Za-z0-9]{{1,40}}[_-]){{0,4}}(?i:{'|'.join(parts)})s?(?:[_-][A-Za-z0-9]{{1,40}}){{0,4}}"
+    name = rf"(?<![A-Za-z0-9])(?:{snake}|[a-z][A-Za-z0-9]{{0,40}}?(?:{camel})s?)"
+    quoted = r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?"
+    return re.compile(
+        rf"(?P<head>(?P<quote>\\?[\"']?){name}(?P=quote)\s{{0,4}}(?:=>|[:=])\s{{0,4}})"
+        rf"(?P<value>{quoted}|[^\s,;&\"'(){{}}\[\]]+)"
+    )
+
+
+def _mask_value(match: re.Match[str]) -> str:
+    value = match["value"]
+    quote = value[0] if value[0] in "\"'" else ""
+    return f"{match['head']}{quote}{MASK}{quote}"

@@ -1,0 +1,119 @@
+"""Read how long a server asks us to wait: the Retry-After header and its relatives.
+
+Pure and forgiving: what cannot be read counts as not said, what is absurd is capped, and nothing raises.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from itertools import islice
+from typing import Any, Final
+
+CAP: Final = timedelta(days=3650)
+"""No wait is longer: ten years fit every clock and every database column. The engine's own limit is far lower."""
+
+_SECONDS = re.compile(r"\+?(\d{1,400}(?:\.\d{0,20})?|\.\d{1,20})", re.ASCII)
+
+Header = Callable[[str], str | None]
+"""Look up a header by its lower-case name."""
+
+
+def parse_retry_after(value: object, now: datetime) -> timedelta | None:
+    """Return the wait that a header or an attribute names, from zero to `CAP`; None when it is not readable.
+
+    Takes seconds (number or text), a timedelta, an aware datetime, an HTTP date or an ISO 8601 date. A moment that
+    has passed means now.
+    """
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
+    if isinstance(value, str):
+        return _from_text(value.strip(), now)
+    if isinstance(value, timedelta):
+        return _clamp(value)
+    if isinstance(value, datetime):
+        return _until(value, now)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _from_number(value)
+    return None
+
+
+def from_headers(header: Header, now: datetime) -> timedelta | None:
+    """Return the wait named by the headers of a response: the most exact one that can be read, or None."""
+    milliseconds = _number(header("retry-after-ms")) or _number(header("x-ms-retry-after-ms"))
+    if milliseconds is not None:
+        return _from_number(milliseconds / 1000)
+    asked = parse_retry_after(header("retry-after"), now)
+    if asked is None and (header("x-ratelimit-remaining") or "").strip() == "0":
+        return _from_reset(header("x-ratelimit-reset"), now)
+    return asked
+
+
+def header_reader(headers: object) -> Header:
+    """Return a look-up, blind to case, over the headers of any client: a mapping, or pairs."""
+    found: dict[str, str] = {}
+    for name, value in _pairs(headers):
+        if isinstance(value, (list, tuple)) and value:
+            value = value[0]  # noqa: PLW2901  some clients keep every value of a header; the first one counts
+        if isinstance(name, (str, bytes)) and isinstance(value, (str, bytes, int, float)):
+            found.setdefault(_text(name).lower(), _text(value))
+    return found.get
+
+
+def _pairs(headers: object) -> list[tuple[object, object]]:
+    method = getattr(headers, "items", None)
+    items: Any = method() if callable(method) else headers
+    if not hasattr(items, "__iter__"):
+        return []
+    return [pair for pair in islice(items, 200) if isinstance(pair, tuple) and len(pair) == 2]
+
+
+def _text(value: str | bytes | float) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _from_text(text: str, now: datetime) -> timedelta | None:
+    # Two headers of the same name are joined by a comma by most clients; an HTTP date has one as well.
+    if (number := _number(text)) is not None or (number := _number(text.partition(",")[0])) is not None:
+        return _from_number(number)
+    if len(text) > 64:
+        return None
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            moment = read(text)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+        return _until(moment if moment.tzinfo else moment.replace(tzinfo=UTC), now)
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    match = _SECONDS.fullmatch(text.strip()) if text else None
+    return float(match.group(1)) if match else None
+
+
+def _from_number(seconds: float) -> timedelta | None:
+    if math.isnan(seconds) or seconds < 0:
+        return None
+    return timedelta(seconds=float(seconds)) if seconds < CAP.total_seconds() else CAP
+
+
+def _from_reset(value: str | None, now: datetime) -> timedelta | None:
+    number = _number(value)
+    if number is None:
+        return None
+    # Some services send the moment as a Unix time, others the seconds that are left.
+    return _from_number(max(0.0, number - now.timestamp()) if number > 1_000_000_000 else number)
+
+
+def _until(moment: datetime, now: datetime) -> timedelta | None:
+    if moment.tzinfo is None:
+        return None
+    return _clamp(moment - now)
+
+
+def _clamp(wait: timedelta) -> timedelta:
+    return min(max(wait, timedelta(0)), CAP)

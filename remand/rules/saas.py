@@ -1,0 +1,290 @@
+"""Rules for the error codes and classes of hosted APIs: Stripe, OpenAI, Anthropic, Slack, Google and their like.
+
+Codes are compared in lower case without separators and without a final "exception".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remand.rules.rule import (
+    EXPONENTIAL,
+    NETWORK,
+    PERMANENT,
+    PERMISSION,
+    RESOURCE,
+    TRANSIENT,
+    VALIDATION,
+    Rule,
+    under,
+)
+
+_CODES: Final = "error codes in the vendors' API references"
+_LIB: Final = "the libraries' class trees"
+_STRIPE: Final = ("stripe._error", "stripe.error", "stripe")
+_LLM: Final = (
+    "openai",
+    "anthropic",
+    "openai._exceptions",
+    "anthropic._exceptions",
+    "mistralai",
+    "groq",
+    "cohere",
+)
+
+
+def _codes(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+RULES: Final = (
+    Rule(
+        "api.rate",
+        "api_code",
+        _codes(
+            "ratelimited ratelimit ratelimiterror ratelimitexceeded userratelimitexceeded toomanyrequests "
+            "concurrentrequestslimitexceeded requestsperminuteexceeded tokensperminuteexceeded "
+            "ratelimitreached "
+            "calllimitexceeded"
+        ),
+        RESOURCE,
+        "the service limits how often it is called",
+        _CODES,
+        EXPONENTIAL,
+    ),
+    Rule(
+        "api.overloaded",
+        "api_code",
+        _codes("overloaded overloadederror engineoverloaded serveroverloaded"),
+        RESOURCE,
+        "the service is overloaded",
+        _CODES,
+        EXPONENTIAL,
+    ),
+    Rule(
+        "api.quota-spent",
+        "api_code",
+        _codes(
+            "insufficientquota billinghardlimitreached projectspendlimitexceeded billingnotactive "
+            "accountdeactivated spendlimitexceeded creditbalancetoolow billingerror billingnotenabled"
+        ),
+        PERMANENT,
+        "the quota or budget is spent; somebody has to look at billing",
+        _CODES,
+    ),
+    Rule(
+        "api.quota",
+        "api_code",
+        _codes("quotaexceeded dailylimitexceeded limitexceeded quotafailure"),
+        RESOURCE,
+        "a quota is used up until it refills",
+        _CODES,
+    ),
+    Rule(
+        "api.try-again",
+        "api_code",
+        _codes(
+            "locktimeout idempotencykeyinuse backenderror jobbackenderror internalservererror internalerror "
+            "servererror apierror fatalerror serviceunavailable requesttimeout accesstokenrefreshing "
+            "processingerror txninprogress conflictingoperation teamaddedtoorg jobinternalerror"
+        ),
+        TRANSIENT,
+        "the service asks to try again",
+        _CODES,
+        confidence=0.85,
+    ),
+    Rule(
+        "api.denied",
+        "api_code",
+        _codes(
+            "invalidauth notauthed accountinactive tokenrevoked tokenexpired noscope missingscope "
+            "notallowedtokentype "
+            "invalidapikey apikeyexpired authenticationerror permissionerror accessdenied forbidden "
+            "insufficientpermissions "
+            "permissiondenied unauthorized unauthenticated authenticationrequired authorizationrequired "
+            "orgloginrequired ekmaccessdenied restrictedaction notinchannel authenticationfailed "
+            "authorizationfailed"
+        ),
+        PERMISSION,
+        "the service refuses the credentials or the right",
+        _CODES,
+    ),
+    Rule(
+        "api.missing",
+        "api_code",
+        _codes(
+            "channelnotfound usernotfound usersnotfound notfound modelnotfound resourcemissing isarchived "
+            "unknownmethod methoddeprecated messagenotfound cantupdatemessage filenotfound deprecatedendpoint"
+        ),
+        PERMANENT,
+        "what the call names does not exist",
+        _CODES,
+    ),
+    Rule(
+        "api.invalid",
+        "api_code",
+        _codes(
+            "invalidrequesterror contextlengthexceeded contentpolicyviolation contentfilter "
+            "invalidargument invalidarguments "
+            "invalidparameter parametermissing parameterinvalid parameterunknown invalidblocks "
+            "msgtoolong notext "
+            "invalidrequest invalid badrequest idempotencyerror stringabovemaxlength toomanyattachments "
+            "invalidinput parseerror required mapperparsing duplicate alreadyexists resourcealreadyexists "
+            "documentparsing illegalargument parsing requesttoolarge"
+        ),
+        VALIDATION,
+        "the service refuses the request as it is",
+        _CODES,
+    ),
+    Rule(
+        "api.card",
+        "api_code",
+        _codes(
+            "carddeclined expiredcard incorrectcvc incorrectnumber insufficientfunds invalidcvc "
+            "invalidnumber "
+            "authenticationrequiredcard amounttoosmall amounttoolarge balanceinsufficient carderror"
+        ),
+        PERMANENT,
+        "the payment was declined; trying again without the customer does not help",
+        _CODES,
+    ),
+    Rule("stripe.card", "type", under(*_STRIPE, names="CardError"), PERMANENT, "the card was declined", _LIB),
+    Rule(
+        "stripe.denied",
+        "type",
+        under(*_STRIPE, names="AuthenticationError PermissionError SignatureVerificationError"),
+        PERMISSION,
+        "Stripe refuses the key or the signature",
+        _LIB,
+    ),
+    Rule(
+        "stripe.connection",
+        "fallback",
+        under(*_STRIPE, names="APIConnectionError"),
+        NETWORK,
+        "Stripe cannot be reached",
+        _LIB,
+        confidence=0.9,
+    ),
+    Rule(
+        "stripe.rate",
+        "fallback",
+        under(*_STRIPE, names="RateLimitError"),
+        RESOURCE,
+        "Stripe limits the rate",
+        _LIB,
+        EXPONENTIAL,
+    ),
+    Rule(
+        "stripe.invalid",
+        "fallback",
+        under(*_STRIPE, names="InvalidRequestError IdempotencyError"),
+        VALIDATION,
+        "Stripe refuses the request as it is",
+        _LIB,
+    ),
+    Rule(
+        "stripe.any",
+        "fallback",
+        under(*_STRIPE, names="APIError StripeError"),
+        TRANSIENT,
+        "Stripe failed",
+        _LIB,
+        confidence=0.6,
+    ),
+    Rule(
+        "llm.timeout",
+        "type",
+        under(*_LLM, names="APITimeoutError"),
+        NETWORK,
+        "the API did not answer in time",
+        _LIB,
+    ),
+    Rule(
+        "llm.connection",
+        "fallback",
+        under(*_LLM, names="APIConnectionError"),
+        NETWORK,
+        "the API cannot be reached",
+        _LIB,
+        confidence=0.9,
+    ),
+    Rule(
+        "llm.answer",
+        "type",
+        under(*_LLM, names="APIResponseValidationError ContentFilterFinishReasonError"),
+        VALIDATION,
+        "the answer does not have the promised shape",
+        _LIB,
+        confidence=0.8,
+    ),
+    Rule(
+        "llm.length",
+        "type",
+        under(*_LLM, names="LengthFinishReasonError"),
+        VALIDATION,
+        "the answer was cut at its limit",
+        _LIB,
+    ),
+    Rule(
+        "llm.rate",
+        "fallback",
+        under(*_LLM, names="RateLimitError"),
+        RESOURCE,
+        "the API limits the rate",
+        _LIB,
+        EXPONENTIAL,
+    ),
+    Rule(
+        "llm.denied",
+        "fallback",
+        under(*_LLM, names="AuthenticationError PermissionDeniedError"),
+        PERMISSION,
+        "the API refuses the key",
+        _LIB,
+    ),
+    Rule(
+        "llm.invalid",
+        "fallback",
+        under(*_LLM, names="BadRequestError UnprocessableEntityError"),
+        VALIDATION,
+        "the API refuses the request as it is",
+        _LIB,
+    ),
+    Rule(
+        "llm.missing",
+        "fallback",
+        under(*_LLM, names="NotFoundError"),
+        PERMANENT,
+        "the model or object does not exist",
+        _LIB,
+    ),
+    Rule(
+        "llm.server",
+        "fallback",
+        under(*_LLM, names="InternalServerError ConflictError APIError"),
+        TRANSIENT,
+        "the API failed",
+        _LIB,
+        confidence=0.6,
+    ),
+    Rule(
+        "slack.misuse",
+        "type",
+        under(
+            "slack_sdk.errors", names="SlackObjectFormationError SlackTokenRotationError BotUserAccessError"
+        ),
+        VALIDATION,
+        "the Slack client was used wrongly",
+        _LIB,
+    ),
+    Rule(
+        "slack.connection",
+        "fallback",
+        under("slack_sdk.errors", names="SlackClientNotConnectedError SlackRequestError SlackClientError"),
+        NETWORK,
+        "Slack cannot be reached",
+        _LIB,
+        confidence=0.6,
+    ),
+)

@@ -1,0 +1,127 @@
+"""Rules that read the message of exceptions whose class and codes say nothing. The last resort.
+
+Each pattern is a phrase that libraries print and people seldom write; bare words ("timeout", "connection")
+and bare numbers are not used: they occur in names, ports and sentences about something else.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remand.rules.rule import (
+    EXPONENTIAL,
+    IMMEDIATE,
+    NETWORK,
+    PERMANENT,
+    PERMISSION,
+    RESOURCE,
+    TRANSIENT,
+    VALIDATION,
+    Rule,
+)
+
+_ANY: Final = ("*",)
+_LIBS: Final = "messages of libc, OpenSSL and common clients"
+_LOW: Final = 0.6
+
+RULES: Final = (
+    Rule(
+        "text.certificate",
+        "text",
+        _ANY,
+        PERMANENT,
+        "a certificate was refused",
+        _LIBS,
+        confidence=_LOW,
+        text=r"CERTIFICATE_VERIFY_FAILED|certificate verify failed|certificate has expired"
+        r"|self[- ]signed certificate|unknown ca\b"
+        r"|hostname mismatch|doesn't match either of|wrong version number|WRONG_VERSION_NUMBER",
+    ),
+    Rule(
+        "text.login",
+        "text",
+        _ANY,
+        PERMISSION,
+        "the login or the right was refused",
+        _LIBS,
+        confidence=_LOW,
+        text=r"authentication failed|invalid (api[- ]?key|credentials|username or password|token)\b"
+        r"|permission denied|access denied"
+        r"|not authori[sz]ed\b|\bunauthori[sz]ed\b|unable to locate credentials",
+    ),
+    Rule(
+        "text.limited",
+        "text",
+        _ANY,
+        RESOURCE,
+        "the other side limits the rate",
+        _LIBS,
+        EXPONENTIAL,
+        confidence=_LOW,
+        text=r"too many requests|rate[- ]limit(ed| exceeded| reached)|rate exceeded"
+        r"|request was throttled|throttling exception",
+    ),
+    Rule(
+        "text.full",
+        "text",
+        _ANY,
+        RESOURCE,
+        "something is full or used up",
+        _LIBS,
+        confidence=_LOW,
+        text=r"no space left on device|disk quota exceeded|cannot allocate memory|out of memory"
+        r"|too many open files|too many clients already"
+        r"|insufficient storage",
+    ),
+    Rule(
+        "text.deadlock",
+        "text",
+        _ANY,
+        TRANSIENT,
+        "the work met another piece of work; run it again",
+        _LIBS,
+        IMMEDIATE,
+        confidence=_LOW,
+        text=r"deadlock (detected|found)|could not serialize access|write conflict during|optimistic lock",
+    ),
+    Rule(
+        "text.network",
+        "text",
+        _ANY,
+        NETWORK,
+        "the connection failed or was dropped",
+        _LIBS,
+        confidence=_LOW,
+        text=r"connection (refused|aborted|broken|reset( by peer)?|timed out"
+        r"|closed( by)? (the )?(remote|peer|server))\b|timed out\b|read timeout"
+        r"|network is unreachable|no route to host|temporary failure in name resolution"
+        r"|name or service not known|broken pipe"
+        r"|(server|remote end) (closed|disconnected)|remotedisconnected|unexpected eof"
+        r"|eof occurred in violation|max retries exceeded"
+        r"|failed to establish a new connection|host is unreachable|getaddrinfo failed|socket hang up",
+    ),
+    Rule(
+        "text.unavailable",
+        "text",
+        _ANY,
+        TRANSIENT,
+        "the other side is not ready",
+        _LIBS,
+        confidence=_LOW,
+        text=r"service (is )?(temporarily )?unavailable|temporarily unavailable"
+        r"|internal server error|bad gateway|gateway time-?out"
+        r"|(please )?try again later|server is busy|is starting up|database is locked"
+        r"|too many \d{3} error responses",
+    ),
+    Rule(
+        "text.invalid",
+        "text",
+        _ANY,
+        VALIDATION,
+        "the data was refused",
+        _LIBS,
+        confidence=0.5,
+        text=r"^(\d+ )?validation errors? (for|in)\b|is not json serializable"
+        r"|failed schema validation|violates (not-null|unique|foreign key|check) constraint",
+    ),
+)
