@@ -16,7 +16,7 @@ import jsonschema
 from jsonschema import Draft202012Validator
 
 from app.domain import dag
-from app.domain.jsonvalue import Path, first_problem
+from app.domain.jsonvalue import Path
 from app.domain.template.model import RESERVED_QUEUES
 from app.domain.template.source import Document
 from app.domain.template.wording import nearest
@@ -29,10 +29,6 @@ _OPAQUE = frozenset({"const", "enum", "default", "examples"})
 def check(document: Document) -> None:
     """Add every broken rule to the problems of the document."""
     if not isinstance(document.value, dict):
-        return
-    found = first_problem(document.value)
-    if found is not None:
-        document.add(found[0], found[1], "not_json")
         return
     steps = _named_steps(document)
     parents = {name: _parents(step) for name, (_, step) in steps.items()}

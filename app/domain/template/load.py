@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from app.domain.errors import Problem, TemplateInvalid
+from app.domain.errors import JsonInvalid, Problem, TemplateInvalid
 from app.domain.jsonvalue import encode, first_problem
 from app.domain.template.checks import check
 from app.domain.template.model import Template
@@ -19,6 +19,7 @@ from app.domain.template.source import Document, read_documents
 from app.domain.template.wording import say
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
+MAX_DEFINITION_BYTES: Final = 64 * 1024 * 1024
 SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
@@ -134,13 +135,15 @@ def _template(document: Document) -> Template | None:
         if not document.problems:
             document.add((), "a template is a mapping with namespace, name, version and steps", "wrong_type")
         return None
-    check(document)
-    if first_problem(document.value) is not None:
-        return None
     try:
-        template = Template.model_validate_json(
-            encode(document.value, what="template", max_bytes=1 << 30), strict=True
-        )
+        text = encode(document.value, what="template", max_bytes=MAX_DEFINITION_BYTES)
+    except JsonInvalid as error:
+        path, message = first_problem(document.value) or ((), error.problem)
+        document.add(path, message, "not_json")
+        return None
+    check(document)
+    try:
+        template = Template.model_validate_json(text, strict=True)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             say(document, detail)

@@ -52,8 +52,8 @@ def validate_input(template: Template, value: object, max_bytes: int) -> str:
 def identity_key(template: Template, value: object, caller_key: str | None = None) -> str | None:
     """Return the key that makes two submits one, 64 hex digits; None if each submit is its own.
 
-    `strict` covers the full name with its version and the canonical input. A caller's key covers namespace and
-    name, not the version: it names a deed in the outer world, and a release must not do that twice.
+    `strict` covers the full name with version and the canonical input. A caller's key covers namespace and
+    name, not the version: it names a deed in the outer world, which no release may do twice.
     Raises `IdentityInvalid` if a key is missing, unusable, or given to a strict template.
     """
     if template.identity == "strict":
