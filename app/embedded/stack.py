@@ -164,7 +164,7 @@ class Stack:
             spec = spec_on(port)
             server = Server.start(spec, host)
             self._servers.append(server)
-            _note_server(host, server, spec)
+            os.write(host.alive_lock, f"{server.pid} {int(spec.ask_signal)}\n".encode())
             if server.wait_ready():
                 return port
             self._servers.remove(server)
@@ -213,21 +213,16 @@ def _outlive_leftovers(data: DataDir) -> int:
     return lock
 
 
-def _note_server(host: Host, server: Server, spec: ServerSpec) -> None:
-    os.write(host.alive_lock, f"{server.pid} {int(spec.ask_signal)} {Path(spec.argv[0]).name}\n".encode())
-
-
-def _noted_servers(data: DataDir) -> list[tuple[int, int, str]]:
+def _noted_servers(data: DataDir) -> list[tuple[int, int]]:
     try:
         lines = (data.path / SERVERS).read_text().splitlines()
     except FileNotFoundError:
         return []
-    words = [line.split(maxsplit=2) for line in lines]
-    return [(int(pid), int(number), program) for pid, number, program in words]
+    return [(int(pid), int(number)) for pid, number in (line.split() for line in lines)]
 
 
-def _ask_to_end(pid: int, number: int, program: str) -> None:
+def _ask_to_end(pid: int, number: int) -> None:
     # The pid may be another program's by now.
-    if program in command_of(pid):
+    if any(program in command_of(pid) for program in binaries.SERVERS):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.Signals(number))

