@@ -1,7 +1,7 @@
 """Say what kind of failure an exception is, and so whether, when and how a step is tried again.
 
-Pure: no I/O, no vendor import, never raises. The order: the exception's own word, its type, its codes, Python's own
-types, what it wraps, its text, the general case of its library, and at last "unclassified".
+Pure: no I/O, no vendor import, never raises. The order: the exception's own word, its type, its codes,
+Python's own types, what it wraps, its text, the general case of its library, and at last "unclassified".
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _NEVER: Final = frozenset(category for category, policy in POLICY_OF.items() if 
 _RANK: Final = {"never": 3, "linear": 2, "exponential": 1, "immediate": 0}
 _SHOWN: Final[dict[Kind, str]] = {
     "status": "HTTP {}", "sqlstate": "SQLSTATE {}", "grpc": "gRPC {}", "smtp": "SMTP {}",
-    "exit": "exit code {}", "amqp": "AMQP {}", "mongo": "MongoDB code {}", "mysql": "MySQL error {}", "sqlite": "{}", "ssl": "TLS {}",
+    "exit": "exit code {}", "amqp": "AMQP {}", "mongo": "MongoDB code {}", "mysql": "MySQL error {}",
+    "sqlite": "{}", "ssl": "TLS {}",
     "gai": "name resolution error {}", "api_code": "error code {}", "label": "label {}",
     "header": "header {}",
 }  # fmt: skip
@@ -32,9 +33,9 @@ _SHOWN: Final[dict[Kind, str]] = {
 class Classification:
     """Hold the verdict on one failure.
 
-    `category`: transient, network, resource, permission, validation or permanent. `policy`: exponential, linear,
-    immediate or never. `retry_after`: the wait the other side asked for, a floor for any delay. `rule`: the name
-    of the rule that decided. `confidence`: 0 to 1. `explanation`: one sentence for a person.
+    `category`: transient, network, resource, permission, validation or permanent. `policy`: exponential,
+    linear, immediate or never. `retry_after`: the wait the other side asked for, a floor for any delay.
+    `rule`: the name of the rule that decided. `confidence`: 0 to 1. `explanation`: one sentence for a person.
     """
 
     category: str
@@ -48,7 +49,8 @@ class Classification:
 def classify(exc: BaseException, *, now: datetime | None = None, book: RuleBook = BOOK) -> Classification:
     """Return the verdict on an exception. Never raises.
 
-    `now` is the instant that dates in Retry-After are measured from; None reads the clock if there is such a date.
+    `now` is the instant that dates in Retry-After are measured from; with None the clock is read
+    if there is such a date.
     """
     try:
         return _judge(exc, _Look(book, now))
@@ -195,7 +197,7 @@ def _causes(facts: Facts, look: _Look) -> Classification | None:
 
 
 def _context(facts: Facts, look: _Look) -> Classification | None:
-    """Take the error that was being handled for the cause, but only of an exception nobody knows anything of."""
+    """Take the error that was being handled for the cause, if nothing else is known of the exception."""
     exc = facts.exc
     context = read(exc, "__context__")
     if not isinstance(context, BaseException) or read(exc, "__suppress_context__") is True:

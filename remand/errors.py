@@ -1,6 +1,6 @@
 """Errors that users' handlers may raise, and the root of the product's own error tree.
 
-A handler says what should happen by the class it raises; every other exception is judged by `remand.classify`.
+A handler says what should happen by the class it raises; all others are judged by `remand.classify`.
 This module knows nothing of the service and imports only the standard library.
 """
 
@@ -94,4 +94,4 @@ class StepTimeout(BaseException):
 
 
 class StepCancelled(BaseException):
-    """Tell a handler, from `ctx.heartbeat()`, that the step is no longer its own; its result would not count."""
+    """Tell a handler, from `ctx.heartbeat()`, that the step is no longer its own and its result is void."""

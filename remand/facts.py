@@ -1,17 +1,17 @@
 """Read what an exception of any library says about itself, without importing that library.
 
-Every read is guarded: attributes, `__str__` and containers of an exception may raise or lie. Nothing that could
-do I/O is touched (no `.text`, no `.read()`): only bodies already in memory.
+Every read is guarded: attributes, `__str__` and containers of an exception may raise or lie. Nothing that
+could do I/O is touched (no `.text`, no `.read()`): only bodies already in memory.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar, overload
 
 from remand.retry_after import Header, from_headers, header_reader, parse_retry_after
 from remand.rules.rule import Key, Kind
@@ -62,8 +62,29 @@ def qualified(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+T = TypeVar("T")
+
+
+class _Once(Generic[T]):
+    """Keep what a property returned, as `functools.cached_property` does, without the lock of Python 3.11."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+
+    @overload
+    def __get__(self, facts: None, owner: type) -> _Once[T]: ...
+    @overload
+    def __get__(self, facts: object, owner: type) -> T: ...
+    def __get__(self, facts: object | None, owner: type) -> _Once[T] | T:
+        if facts is None:
+            return self
+        value = facts.__dict__[self._name] = self._compute(facts)
+        return value
+
+
 @lru_cache(maxsize=1024)
-def _profile(cls: type) -> tuple[tuple[str, ...], frozenset[str]]:
+def _profile(cls: Hashable) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the qualified names of a class and its bases, and their top-level packages."""
     names = tuple(qualified(base) for base in type.__dict__["__mro__"].__get__(cls))
     return names, frozenset(name.partition(".")[0] for name in names)
@@ -76,29 +97,29 @@ class Facts:
         self.exc = exc
         self.now = now
 
-    @cached_property
+    @_Once
     def names(self) -> tuple[str, ...]:
         names = _profile(type(self.exc))[0]
         module, cls = read(self.exc, "exc_module"), read(self.exc, "exc_cls_name")
         # Celery replaces an exception that cannot be pickled by a wrapper that remembers its class.
         return (f"{module}.{cls}", *names) if isinstance(module, str) and isinstance(cls, str) else names
 
-    @cached_property
+    @_Once
     def roots(self) -> frozenset[str]:
-        """The top-level packages of the class and its bases."""
+        """Return the top-level packages of the class and its bases."""
         return _profile(type(self.exc))[1]
 
-    @cached_property
+    @_Once
     def text(self) -> str:
         return text_of(self.exc)
 
-    @cached_property
+    @_Once
     def response(self) -> Any:
         return read(self.exc, "response")
 
-    @cached_property
+    @_Once
     def body(self) -> Any:
-        """The decoded body of the answer where it is in memory, else None."""
+        """Return the decoded body of the answer where it is in memory, else None."""
         exc, response = self.exc, self.response
         for held in (read(exc, "body"), read(exc, "json_body"), read(exc, "info"), read(response, "data")):
             if isinstance(held, Mapping):
@@ -111,9 +132,9 @@ class Facts:
                 return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
         return None
 
-    @cached_property
+    @_Once
     def everything_said(self) -> str:
-        """The message together with the body of the answer, for rules that read text."""
+        """Return the message together with the body of the answer, for rules that read text."""
         body = self.body
         if body is None:
             return self.text
@@ -124,7 +145,7 @@ class Facts:
         except HOSTILE:
             return self.text
 
-    @cached_property
+    @_Once
     def header(self) -> Header:
         try:
             return header_reader(self._raw_headers())
@@ -145,7 +166,7 @@ class Facts:
         )
         return amazon or read(meta, "headers") or resp or {}
 
-    @cached_property
+    @_Once
     def retry_after(self) -> timedelta | None:
         """How long the other side asks to wait, from zero to ten years."""
         own = self.own_retry_after
@@ -154,9 +175,9 @@ class Facts:
         except HOSTILE:
             return None
 
-    @cached_property
+    @_Once
     def own_retry_after(self) -> timedelta | None:
-        """What the exception itself names, not the answer it holds."""
+        """Return the wait that the exception itself names, not the answer it holds."""
         value = read(self.exc, "retry_after")
         if value is None and "celery.exceptions.Retry" in self.names:
             value = read(self.exc, "when")
@@ -165,7 +186,7 @@ class Facts:
         except HOSTILE:
             return None
 
-    @cached_property
+    @_Once
     def moment(self) -> datetime:
         # Read only for an absolute date when the caller gave no instant; pure callers pass theirs.
         return self.now if self.now is not None else datetime.now(UTC)

@@ -87,13 +87,13 @@ def capture(
 ) -> Failure:
     """Return the exception as a value. Never raises for anything the exception does.
 
-    Lengths are in characters; longer text loses its middle. `redact` sees every text before it is cut, so that no
-    half of a secret escapes it.
+    Lengths are in characters; longer text loses its middle. `redact` sees every text before it is cut,
+    so that no half of a secret escapes it.
     """
     verdict = classify(exc, now=now)
 
     def clean(text: str, limit: int) -> str:
-        # A bound on the work of `redact`: its own cut falls into the middle, which the second cut throws away.
+        # Bounds the work of `redact`; the edges of this cut are thrown away by the second one.
         return cut(storable(redact(cut(text, limit * 8))), limit)
 
     return Failure(
@@ -161,7 +161,7 @@ def _message(exc: BaseException) -> str:
 
 
 def _trace(exc: BaseException) -> Iterator[str]:
-    """Yield the traceback of the whole chain, oldest cause first as Python prints it, without calling `repr`."""
+    """Yield the traceback of the whole chain, oldest cause first as Python prints it."""
     links = list(chain(exc))
     for link in reversed(links):
         if link is not links[-1]:

@@ -23,7 +23,8 @@ _DSN_PASSWORD = re.compile(
 def redact_text(text: str, keys: Iterable[str]) -> str:
     """Return the text with passwords in URLs and DSNs, bearer tokens and the values of secret keys masked.
 
-    Knows `key=value`, `key: value`, `"key": "value"` and `'key': 'value'`; a key counts when one of `keys` is in it.
+    Knows `key=value`, `key: value`, `"key": "value"` and `'key': 'value'`; a key counts when
+    one of `keys` is in it.
     """
     text = _URL_LOGIN.sub(rf"\g<head>{MASK}@", text)
     text = _BEARER.sub(rf"\g<head>{MASK}", text)
@@ -56,7 +57,7 @@ def redact_json(value: Any, keys: Iterable[str]) -> Any:
 
 
 def is_secret(name: str, keys: Iterable[str]) -> bool:
-    """Say whether a name has the words of one of the keys in it: `dbPassword`, `X-Api-Key`, but not `tokenizer`."""
+    """Say whether a name has the words of a key in it: `dbPassword`, `X-Api-Key`, but not `tokenizer`."""
     words = f"_{_plain(name)}_"
     return any(_has(words, _plain(key)) for key in keys)
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final
 
 CAP: Final = timedelta(days=3650)
-"""No wait is longer: ten years fit every clock and every database column. The engine's own limit is far lower."""
+"""No wait is longer: ten years fit every clock and database column."""
 
 _SECONDS = re.compile(r"\+?(\d{1,400}(?:\.\d{0,20})?|\.\d{1,20})", re.ASCII)
 
@@ -25,8 +25,8 @@ Header = Callable[[str], str | None]
 def parse_retry_after(value: object, now: datetime) -> timedelta | None:
     """Return the wait that a header or an attribute names, from zero to `CAP`; None when it is not readable.
 
-    Takes seconds (number or text), a timedelta, an aware datetime, an HTTP date or an ISO 8601 date. A moment that
-    has passed means now.
+    Takes seconds (number or text), a timedelta, an aware datetime, an HTTP date or an ISO 8601 date. A moment
+    that has passed means now.
     """
     if isinstance(value, bytes):
         value = value.decode("latin-1")

@@ -170,7 +170,8 @@ RULES: Final = (
         (
             *under(
                 _BOTO,
-                names="NoCredentialsError PartialCredentialsError CredentialRetrievalError TokenRetrievalError "
+                names="NoCredentialsError PartialCredentialsError CredentialRetrievalError "
+                "TokenRetrievalError "
                 "UnauthorizedSSOTokenError SSOTokenLoadError NoAuthTokenError RefreshWithMFAUnsupportedError",
             ),
             "boto3.exceptions.NoCredentialsError",

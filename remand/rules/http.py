@@ -1,4 +1,4 @@
-"""Rules for HTTP: status codes of any client, and the classes of requests, urllib3, httpx, aiohttp and others.
+"""Rules for HTTP: status codes of any client, and the classes of requests, urllib3, httpx and aiohttp.
 
 Classes that only say "the server answered badly" have no rule: their status decides.
 """

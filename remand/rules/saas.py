@@ -1,4 +1,4 @@
-"""Rules for the error codes and classes of hosted APIs: Stripe, OpenAI, Anthropic, Slack, Google and their like.
+"""Rules for the error codes and classes of hosted APIs: Stripe, OpenAI, Anthropic, Slack and their like.
 
 Codes are compared in lower case without separators and without a final "exception".
 """
