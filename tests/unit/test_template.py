@@ -362,6 +362,15 @@ def test_a_schema_that_cannot_be_followed_is_said_so(schema: str) -> None:
         validate_input(load_text(HEAD + STEPS + f"input_schema: {schema}\n"), {}, 1000)
 
 
+def test_a_schema_is_never_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[object] = []
+    monkeypatch.setattr("urllib.request.urlopen", fetched.append)
+    template = load_text(HEAD + STEPS).model_copy(update={"input_schema": {"$ref": "http://127.0.0.1:1/s"}})
+    with pytest.raises(InputInvalid, match="cannot be used"):
+        validate_input(template, {}, 1000)
+    assert fetched == []
+
+
 def with_identity(identity: str, version: str = "1") -> Template:
     return load_text(HEAD.replace("'1'", f"'{version}'") + STEPS + f"identity: {identity}\n")
 
