@@ -165,9 +165,10 @@ def test_every_problem_comes_at_once_with_its_line() -> None:
         (HEAD.replace("'1'", f"'{'1' * 33}'") + STEPS, "at most 32"),
         (HEAD.replace("orders", '"a\\0"') + STEPS, "NUL"),
         (HEAD + "steps: []\n", "at least one step"),
+        (HEAD + "steps:\n  - {name: 1, handler: h}\n", "t.yaml:5: steps[0].name: 1 is a number"),
         (HEAD + "steps: {a: 1}\n", "must be a list, not a mapping"),
         (HEAD + STEPS + "name: again\n", "t.yaml:6: name: is given twice; first on line 2"),
-        (HEAD + STEPS + "x: !!python/object:os.system {}\n", "YAML tag"),
+        (HEAD + STEPS + "description: !!python/object:os.system {}\n", "YAML tag"),
         (
             HEAD + "steps:\n  - {name: a, handler: h}\n  - {name: a, handler: h}\n",
             "is taken; first on line 5",
@@ -189,8 +190,9 @@ def test_every_problem_comes_at_once_with_its_line() -> None:
 )
 def test_a_problem_says_where_and_what_to_do(text: str, words: str) -> None:
     found = [str(problem) for problem in problems(text)]
-    assert any(words in line for line in found), found
-    assert all(line.startswith("t.yaml") for line in found)
+    assert len(found) == 1, found
+    assert found[0].startswith("t.yaml")
+    assert words in found[0]
 
 
 def test_a_cycle_is_named() -> None:

@@ -172,7 +172,7 @@ class _Reader:
             value = self._loader.construct_object(node)
         except (ValueError, yaml.YAMLError):
             self._document.add(
-                path, f"{node.value:.40} is not a good {kind}; quote it if it is text", "wrong_type"
+                path, f"{node.value:.40} is not a good YAML {kind}; quote it if it is text", "wrong_type"
             )
             return None
         if isinstance(value, float) and not math.isfinite(value):

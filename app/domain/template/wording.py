@@ -48,6 +48,8 @@ def say(document: Document, error: ErrorDetails) -> None:
     """Add one pydantic error to the problems of the document."""
     path: Path = tuple(error["loc"])
     kind = error["type"]
+    if kind == "too_short" and error["input"]:
+        return  # pydantic counts good steps only; the bad ones have their own problems
     if kind == "missing":
         document.add(path, "is missing", "missing_key")
     elif kind == "extra_forbidden":
