@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar, overload
@@ -84,7 +84,7 @@ class _Once(Generic[T]):
 
 
 @lru_cache(maxsize=1024)
-def _profile(cls: Hashable) -> tuple[tuple[str, ...], frozenset[str]]:
+def _profile(cls: type) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the qualified names of a class and its bases, and their top-level packages."""
     names = tuple(qualified(base) for base in type.__dict__["__mro__"].__get__(cls))
     return names, frozenset(name.partition(".")[0] for name in names)
@@ -99,7 +99,7 @@ class Facts:
 
     @_Once
     def names(self) -> tuple[str, ...]:
-        names = _profile(type(self.exc))[0]
+        names = self._profile[0]
         module, cls = read(self.exc, "exc_module"), read(self.exc, "exc_cls_name")
         # Celery replaces an exception that cannot be pickled by a wrapper that remembers its class.
         return (f"{module}.{cls}", *names) if isinstance(module, str) and isinstance(cls, str) else names
@@ -107,7 +107,11 @@ class Facts:
     @_Once
     def roots(self) -> frozenset[str]:
         """Return the top-level packages of the class and its bases."""
-        return _profile(type(self.exc))[1]
+        return self._profile[1]
+
+    @_Once
+    def _profile(self) -> tuple[tuple[str, ...], frozenset[str]]:
+        return _profile(type(self.exc))  # type: ignore[arg-type]  # mypy asks the instance whether the class hashes
 
     @_Once
     def text(self) -> str:

@@ -82,7 +82,7 @@ def _key_values(keys: tuple[str, ...]) -> re.Pattern[str] | None:
     camel = "|".join("".join(w.capitalize() for w in _plain(key).split("_")) for key in keys)
     snake = rf"(?:[A-Za-z0-9]{{1,40}}[_-]){{0,4}}(?i:{'|'.join(parts)})s?(?:[_-][A-Za-z0-9]{{1,40}}){{0,4}}"
     name = rf"(?<![A-Za-z0-9])(?:{snake}|[a-z][A-Za-z0-9]{{0,40}}?(?:{camel})s?)"
-    quoted = r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?"
+    quoted = r"\\\"[^\"]*\"?|\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?"
     return re.compile(
         rf"(?P<head>(?P<quote>\\?[\"']?){name}(?P=quote)\s{{0,4}}(?:=>|[:=])\s{{0,4}})"
         rf"(?P<value>{quoted}|[^\s,;&\"'(){{}}\[\]]+)"
@@ -90,6 +90,5 @@ def _key_values(keys: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _mask_value(match: re.Match[str]) -> str:
-    value = match["value"]
-    quote = value[0] if value[0] in "\"'" else ""
+    quote = next((q for q in ('\\"', '"', "'") if match["value"].startswith(q)), "")
     return f"{match['head']}{quote}{MASK}{quote}"

@@ -1,0 +1,97 @@
+"""Secrets do not get out, and what is no secret stays readable."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remand.redact import MASK, is_secret, redact_json, redact_text
+
+KEYS = ["password", "passwd", "secret", "token", "api_key", "apikey", "authorization", "private_key"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://app:hunter2@db:5432/x",
+        "cannot reach redis://:hunter2@cache:6379/0",
+        "host=db password=hunter2 user=app",
+        "password = 'hunter2'",
+        '{"api_key": "hunter2", "n": 1}',
+        '{"dbPassword": "hunter2"}',
+        "{'X-Token': 'hunter2'}",
+        "client_secret=hunter2&grant=x",
+        "apiKey: hunter2",
+        "SECRET=hunter2",
+        "Authorization: Bearer hunter2hunter2",
+        'got "hunter2hunter2" with Bearer hunter2hunter2'.replace('"hunter2hunter2"', "401"),
+        '{\\"token\\": \\"hunter2\\"}',
+    ],
+)
+def test_masks_secrets_in_text(text: str) -> None:
+    masked = redact_text(text, KEYS)
+    assert "hunter2" not in masked
+    assert MASK in masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tokenizer=5",
+        "http://db:5432/path",
+        "mail to a@b.example: done",
+        "KeyError: 'customer_id'",
+        "the password is wrong",
+        "order=77, customer=12",
+    ],
+)
+def test_leaves_other_text_alone(text: str) -> None:
+    assert redact_text(text, KEYS) == text
+
+
+@pytest.mark.parametrize(
+    "name", ["password", "dbPassword", "X-Api-Key", "API_KEY", "apiKey", "access_token", "Tokens"]
+)
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret(name, KEYS)
+
+
+@pytest.mark.parametrize("name", ["tokenizer", "passage", "key", "secretary", "", "api"])
+def test_names_of_other_things(name: str) -> None:
+    assert not is_secret(name, KEYS)
+
+
+def test_masks_json_without_changing_it() -> None:
+    value = {"a": [{"apiKey": 1, "n": 2.5}], "Access-Token": {"q": [1]}, "note": "password=x", "ok": None}
+    before = json.dumps(value)
+    assert redact_json(value, KEYS) == {
+        "a": [{"apiKey": MASK, "n": 2.5}],
+        "Access-Token": MASK,
+        "note": f"password={MASK}",
+        "ok": None,
+    }
+    assert json.dumps(value) == before
+
+
+def test_masks_json_of_any_depth() -> None:
+    deep: Any = {"token": "x"}
+    for _ in range(50_000):
+        deep = [deep]
+    masked = redact_json(deep, KEYS)
+    while isinstance(masked, list):
+        (masked,) = masked
+    assert masked == {"token": MASK}
+
+
+@given(st.text())
+def test_any_text_can_be_masked(text: str) -> None:
+    assert isinstance(redact_text(text, KEYS), str)
+
+
+def test_long_text_takes_linear_time() -> None:
+    text = "token" * 5_000 + "a_" * 5_000 + "://" * 1_000
+    assert redact_text(text, KEYS)
