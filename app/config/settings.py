@@ -126,6 +126,12 @@ class Settings(BaseModel):
         le=60,
         description="Seconds between two rescue sweeps, which take back the steps of gone workers.",
     )
+    rescue_pause_after_restart_seconds: Seconds = Field(
+        10.0,
+        ge=0,
+        le=600,
+        description="Seconds after a restart of PostgreSQL in which no worker is declared gone.",
+    )
     partitions_interval_seconds: Seconds = Field(
         3600.0,
         gt=0,

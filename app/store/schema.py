@@ -55,7 +55,8 @@ def current_of(connection: sa.Connection) -> str | None:
     """Return the revision as seen by a connection, None when there is no schema."""
     if connection.scalar(sa.text("select to_regclass('remand.schema_version')")) is None:
         return None
-    return connection.scalar(sa.text(f"select version_num from {SCHEMA}.schema_version"))
+    revision: str | None = connection.scalar(sa.text(f"select version_num from {SCHEMA}.schema_version"))
+    return revision
 
 
 def check(database: Database) -> None:

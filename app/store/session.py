@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import psycopg2
@@ -20,9 +21,9 @@ from sqlalchemy.engine import make_url
 from app.domain.errors import DatabaseUnreachable
 from app.domain.redaction import mask_text
 
-psycopg2.extras.register_uuid()
+psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
 
-_CONNECT_ARGS = {
+_CONNECT_ARGS: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives": 1,
     "keepalives_idle": 30,
@@ -36,6 +37,18 @@ LOST_CONNECTION = (psycopg2.OperationalError, psycopg2.InterfaceError)
 def psycopg2_url(url: str) -> sa.URL:
     """Return the URL for SQLAlchemy with the driver this product uses, whatever driver the setting named."""
     return make_url(url).set(drivername="postgresql+psycopg2")
+
+
+def connect(url: str, *, application_name: str) -> psycopg2.extensions.connection:
+    """Open a connection outside any pool, with the time limits that all our connections have.
+
+    Raises:
+        psycopg2.OperationalError: the server is away.
+    """
+    dsn = psycopg2_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    arguments = {**_CONNECT_ARGS, "application_name": application_name}
+    opened: psycopg2.extensions.connection = psycopg2.connect(dsn, **arguments)
+    return opened
 
 
 class Database:
@@ -143,3 +156,12 @@ def unreachable(url: sa.URL, error: BaseException) -> DatabaseUnreachable:
         f"Postgres at {url.host}:{url.port or 5432}/{url.database} is not usable: {reason}",
         hint="check REMAND_DATABASE_URL and that the server is up",
     )
+
+
+Connection = sa.Connection
+
+
+def clock_timestamp(connection: sa.Connection) -> datetime:
+    """Return what Postgres' clock says now, aware. Transaction: joins."""
+    now: datetime = connection.scalar(sa.text("select clock_timestamp()"))
+    return now

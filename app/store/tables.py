@@ -115,7 +115,9 @@ workflows = sa.Table(
     sa.CheckConstraint("priority BETWEEN 0 AND 9", name="priority_range"),
     sa.CheckConstraint("open_steps >= 0 AND error_steps >= 0", name="counters_not_negative"),
     sa.CheckConstraint("state <> 'complete' OR open_steps = 0", name="complete_means_all_done"),
-    sa.Index("workflows_open", "state", "state_since", postgresql_where=sa.text(f"state NOT IN {_FINAL_WORKFLOW}")),
+    sa.Index(
+        "workflows_open", "state", "state_since", postgresql_where=sa.text(f"state NOT IN {_FINAL_WORKFLOW}")
+    ),
     comment="One row per workflow.",
     postgresql_partition_by="RANGE (id)",
 )
@@ -220,7 +222,10 @@ run_queue = sa.Table(
     _column("due_at", _instant, "not before this instant"),
     _column("attempt", sa.Integer, "number of the last attempt; the fence of every result"),
     _column(
-        "suspect", sa.Boolean, "true: a process died holding it; it is claimed alone", server_default=sa.text("false")
+        "suspect",
+        sa.Boolean,
+        "true: a process died holding it; it is claimed alone",
+        server_default=sa.text("false"),
     ),
     _column("worker", sa.Uuid, "incarnation that holds the claim", nullable=True),
     _column("pid", sa.Integer, "process that holds the claim", nullable=True),
@@ -240,7 +245,12 @@ run_queue = sa.Table(
     ),
     sa.Index("run_queue_failed", "queue", "due_at", postgresql_where=sa.text("phase = 'failed'")),
     sa.Index("run_queue_waiting", "due_at", postgresql_where=sa.text("phase = 'waiting'")),
-    sa.Index("run_queue_held", "worker", "lease_until", postgresql_where=sa.text("phase IN ('claimed', 'settling')")),
+    sa.Index(
+        "run_queue_held",
+        "worker",
+        "lease_until",
+        postgresql_where=sa.text("phase IN ('claimed', 'settling')"),
+    ),
     comment="One row per live step: small and hot; every scan of live work reads this table only.",
     postgresql_with={
         "fillfactor": "60",
@@ -312,7 +322,8 @@ dead_letters = sa.Table(
     _one_of("reason", DeadReason, "reason_known"),
     _one_of("category", CATEGORIES, "category_known"),
     sa.CheckConstraint(
-        "(closed_at IS NOT NULL) = (status NOT IN ('pending', 'investigating'))", name="closed_means_closed_at"
+        "(closed_at IS NOT NULL) = (status NOT IN ('pending', 'investigating'))",
+        name="closed_means_closed_at",
     ),
     sa.CheckConstraint("(closed_at IS NULL) = (closed_by IS NULL)", name="closed_by_whom"),
     sa.CheckConstraint("status <> 'investigating' OR claimed_by IS NOT NULL", name="claimed_by_whom"),

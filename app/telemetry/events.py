@@ -34,6 +34,7 @@ EventName = Literal[
     "worker.registered",
     "worker.stopped",
     "worker.gone",
+    "worker.silent",
     "worker.child_lost",
     "bell.lost",
     "bell.failed",

@@ -2,7 +2,7 @@
 -- the same transaction. Rows that somebody else holds are skipped, never waited for.
 create or replace function remand.take_failures(p_queue text, p_k int)
 returns table (workflow_id uuid, step text, attempt int, outcome text, failures int, lost_attempts int,
-               failure jsonb, template_id int, handler text, queue text, worker uuid)
+               failure jsonb, template_id int, handler text, queue text, worker uuid, policy text)
 language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
@@ -13,7 +13,7 @@ begin
   flow as (
     select f.id, f.template_id from remand.workflows f
      where f.id in (select d.w from due d) order by f.id for update skip locked)
-  select d.w, d.n, d.a, x.outcome, s.failures, s.lost_attempts, s.failure, f.template_id, s.handler, s.queue, x.worker
+  select d.w, d.n, d.a, x.outcome, s.failures, s.lost_attempts, s.failure, f.template_id, s.handler, s.queue, x.worker, x.policy
     from due d join flow f on f.id = d.w
     join remand.steps s on s.workflow_id = d.w and s.name = d.n
     join remand.attempts x on x.workflow_id = d.w and x.step = d.n and x.attempt = d.a

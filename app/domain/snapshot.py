@@ -1,0 +1,61 @@
+"""Fit a snapshot into its size limit: the largest texts and values go first, what is left says so."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_CUT = "[left out: the snapshot was too large]"
+_ROUNDS = (
+    ("steps", "result"),
+    ("steps", "checkpoint"),
+    ("attempts", "traceback"),
+    ("steps", "input"),
+    ("workflow", "input"),
+    ("steps", "traceback"),
+)
+
+
+def fit(snapshot: dict[str, Any], max_bytes: int) -> dict[str, Any]:
+    """Return the snapshot with parts left out until its JSON text has at most `max_bytes`.
+
+    Left out in this order: results, checkpoints, tracebacks of earlier attempts, inputs, tracebacks of steps, then
+    moves, attempts and steps but the failed ones. `left_out` names what is missing.
+    """
+    left_out: list[str] = []
+    fitted = snapshot
+    for part, field in _ROUNDS:
+        if _size(fitted) <= max_bytes:
+            return _marked(fitted, left_out)
+        fitted = {**fitted, part: _without(fitted[part], field)}
+        left_out.append(f"{part}.{field}")
+    for part in ("moves", "attempts"):
+        if _size(fitted) > max_bytes:
+            fitted = {**fitted, part: fitted[part][-5:]}
+            left_out.append(f"{part} but the last 5")
+    if _size(fitted) > max_bytes:
+        failed = [step for step in fitted["steps"] if step["state"] == "error"]
+        fitted = {**fitted, "steps": failed[:20]}
+        left_out.append("steps but the failed ones")
+    return _marked(fitted, left_out)
+
+
+def _marked(snapshot: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
+    return {**snapshot, "left_out": left_out}
+
+
+def _size(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _without(part: Any, field: str) -> Any:
+    """Replace a field of each row, or of the failure inside it, where there is one."""
+    if isinstance(part, list):
+        return [_without(row, field) for row in part]
+    row = dict(part)
+    if row.get(field) is not None:
+        row[field] = _CUT
+    failure = row.get("failure")
+    if isinstance(failure, dict) and failure.get(field) is not None:
+        row["failure"] = {**failure, field: _CUT}
+    return row

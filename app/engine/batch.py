@@ -1,0 +1,124 @@
+"""The claims of one drain and the results it has not settled yet, shared by two threads.
+
+The main thread runs handlers. The steward (a thread) steps in when one handler outlasts `flush_after_seconds`:
+it settles what is done and gives back what is not started, so that nothing waits behind a long step while
+another worker idles.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from app.store.run_queue import Claim, Completed, EndedBadly
+
+
+@dataclass(slots=True)
+class Ended:
+    """Ends that are not recorded yet."""
+
+    good: list[Completed] = field(default_factory=list)
+    bad: list[EndedBadly] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.good or self.bad)
+
+
+class Batch:
+    """What this process holds. Every method is safe to call from both threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._todo: deque[Claim] = deque()
+        self._ended = Ended()
+        self._current: Claim | None = None
+        self._since = 0.0
+
+    def add(self, claims: Iterable[Claim]) -> None:
+        """Take claims over."""
+        with self._lock:
+            self._todo.extend(claims)
+
+    def start(self) -> Claim | None:
+        """Take the next claim to run, None when there is none."""
+        with self._lock:
+            self._current = self._todo.popleft() if self._todo else None
+            self._since = time.monotonic()
+            return self._current
+
+    def end(self, end: Completed | EndedBadly | None) -> None:
+        """Note how the current claim ended; None when there is nothing to record."""
+        with self._lock:
+            self._current = None
+            if isinstance(end, Completed):
+                self._ended.good.append(end)
+            elif end is not None:
+                self._ended.bad.append(end)
+
+    def take_ended(self) -> Ended:
+        """Take the ends that are to be recorded now."""
+        with self._lock:
+            ended, self._ended = self._ended, Ended()
+            return ended
+
+    def take_todo(self) -> list[Claim]:
+        """Take the claims that are not started, to give them back."""
+        with self._lock:
+            todo = list(self._todo)
+            self._todo.clear()
+            return todo
+
+    def waiting(self) -> int:
+        """Return how many claims are not started."""
+        with self._lock:
+            return len(self._todo)
+
+    def held_up(self, seconds: float) -> bool:
+        """Return True when the current handler has run longer than `seconds` and something waits behind it."""
+        with self._lock:
+            late = self._current is not None and time.monotonic() - self._since >= seconds
+            return late and bool(self._todo or self._ended)
+
+    def held(self) -> list[Claim]:
+        """Return every claim that this batch knows, started or not."""
+        with self._lock:
+            current = [self._current] if self._current is not None else []
+            return [*current, *self._todo, *(done.claim for done in self._ended.good)]
+
+
+class Steward:
+    """The second thread of a drain. Sleeps while no batch is watched."""
+
+    def __init__(self, interval_seconds: float, step_in: Callable[[Batch], None]) -> None:
+        """`step_in`: called from the steward's thread with the batch that is held up."""
+        self._interval = max(interval_seconds, 0.001)
+        self._step_in = step_in
+        self._wake = threading.Event()
+        self._batch: Batch | None = None
+        self._idle = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def watch(self, batch: Batch | None) -> None:
+        """Watch a batch from now on; None: stop, after a step-in under way has ended."""
+        if batch is None:
+            self._wake.clear()
+            with self._idle:
+                self._batch = None
+            return
+        with self._idle:
+            self._batch = batch
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._loop, name="remand-steward", daemon=True)
+            self._thread.start()
+        self._wake.set()
+
+    def _loop(self) -> None:
+        while True:
+            self._wake.wait()
+            time.sleep(self._interval)
+            with self._idle:
+                if self._batch is not None and self._batch.held_up(self._interval):
+                    self._step_in(self._batch)

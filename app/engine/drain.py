@@ -1,0 +1,219 @@
+"""Answer a bell: claim, run, settle, and go on until the queue is dry or the time slice is over.
+
+Success path: one `claim`, then one `settle` a batch, which brings the next claims with it. Everything is written
+so that the process may die between any two lines: what it holds is taken back by the rescue sweep.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from app.config import Settings
+from app.domain.errors import DatabaseUnreachable
+from app.engine.batch import Batch, Ended, Steward
+from app.engine.bell import Bell
+from app.engine.pace import Pace
+from app.engine.routing import Routing
+from app.engine.run import Abandoned, Runner
+from app.engine.watch import Watch
+from app.store.run_queue import Claim, RunQueue, Settled
+from app.telemetry import log
+from remand.handler import Handlers
+
+T = TypeVar("T")
+_PATIENCE_SECONDS = 60.0
+_PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+@dataclass(slots=True)
+class Drained:
+    """What one drain did."""
+
+    queue: str
+    claimed: int = 0
+    completed: int = 0
+    failed: int = 0
+    given_back: int = 0
+    batches: int = 0
+    seconds: float = 0.0
+    rung: set[str] = field(default_factory=set)
+
+
+class Drain:
+    """The executor of one process. One drain at a time; state that lasts is the pace and the connections."""
+
+    def __init__(
+        self,
+        *,
+        queue: RunQueue,
+        handlers: Handlers,
+        routing: Routing,
+        bell: Bell,
+        settings: Settings,
+        watch: Watch | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`watch`: the worker's shared memory; None: no main process looks after this one."""
+        self._queue = queue
+        self._routing = routing
+        self._bell = bell
+        self._settings = settings
+        self._watch = watch
+        self._pause = pause
+        self._pace = Pace(settings.batch_size, settings.batch_budget_seconds)
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        place = watch.sit() if watch is not None and in_main_thread else None
+        self._runner = Runner(handlers, queue, settings, place)
+        self._steward = Steward(settings.flush_after_seconds, self._step_in)
+        self._report = Drained("")
+        self._batch = Batch()
+
+    def run(self, queue: str) -> Drained:
+        """Drain a queue. Transaction: many, each its own. Never raises for a handler's failure.
+
+        Raises:
+            DatabaseUnreachable: the database stayed away for a minute; claims are left to the rescue sweep.
+        """
+        self._report = Drained(queue)
+        self._batch = Batch()
+        started = time.monotonic()
+        until = started + self._settings.drain_slice_seconds
+        self._steward.watch(self._batch)
+        try:
+            self._rounds(queue, until)
+        finally:
+            self._steward.watch(None)
+            self._give_back(self._batch.take_todo())
+        self._report.seconds = time.monotonic() - started
+        log("drain.ended", **_fields(self._report))
+        return self._report
+
+    def _rounds(self, queue: str, until: float) -> None:
+        working = self._claim(queue)
+        while working:
+            self._run_batch(queue)
+            last = self._is_over(until)
+            waiting = self._batch.waiting()
+            k = 0 if last else max(0, self._pace.k(queue) - waiting)
+            self._batch.add(self._record(self._batch.take_ended(), queue, k).claims)
+            if last:
+                self._pass_on(queue)
+                return
+            working = self._batch.waiting() > 0 or self._claim(queue)
+
+    def _run_batch(self, queue: str) -> None:
+        """Run what is claimed; stop early when a result must be committed at once or the worker stops."""
+        ran = 0
+        spent = 0.0
+        while not self._is_stopping() and (claim := self._batch.start()) is not None:
+            begun = time.monotonic()
+            end = self._runner.run(claim)
+            spent += time.monotonic() - begun
+            ran += 1
+            self._batch.end(None if isinstance(end, Abandoned) else end)
+            if claim.commit_each or spent > self._settings.flush_after_seconds:
+                break
+        self._pace.note(queue, spent, ran)
+        self._report.batches += bool(ran)
+
+    def _claim(self, queue: str) -> bool:
+        k = self._pace.k(queue)
+        claims = self._patiently(lambda: self._queue.claim(queue, k))
+        self._report.claimed += len(claims)
+        self._batch.add(claims)
+        if len(claims) == k and not self._report.rung:
+            # A full claim hints at more work than one process should do: wake one more, which does the same.
+            self._ring([queue])
+        return bool(claims)
+
+    def _record(self, ended: Ended, queue: str, k: int) -> Settled:
+        settled = Settled()
+        if ended.good:
+            settled = self._patiently(lambda: self._queue.settle(ended.good, queue, k))
+            self._report.completed += settled.counted
+            self._report.claimed += len(settled.claims)
+            self._ring(settled.ring)
+        if ended.bad:
+            self._record_failures(ended)
+        return settled
+
+    def _record_failures(self, ended: Ended) -> None:
+        routed = self._patiently(lambda: self._routing.route(ended.bad))
+        self._report.failed += self._patiently(lambda: self._queue.fail(routed, by="drain"))
+        self._ring({f"retry.{end.policy}" for end in routed})
+        for end in routed:
+            log("attempt.failed", **Routing.fields(end))
+
+    def _step_in(self, batch: Batch) -> None:
+        todo = batch.take_todo()
+        self._record(batch.take_ended(), self._report.queue, 0)
+        self._give_back(todo)
+
+    def _give_back(self, claims: list[Claim]) -> None:
+        if not claims:
+            return
+        self._ring(self._patiently(lambda: self._queue.give_back(claims)))
+        self._report.given_back += len(claims)
+        log("claims.given_back", queue=self._report.queue, count=len(claims))
+
+    def _pass_on(self, queue: str) -> None:
+        self._give_back(self._batch.take_todo())
+        if not self._is_stopping():
+            self._bell.ring([queue])
+
+    def _ring(self, queues: Iterable[str]) -> None:
+        ringing = set(queues)
+        if ringing:
+            self._report.rung |= ringing
+            self._bell.ring(ringing)
+
+    def _is_stopping(self) -> bool:
+        return self._watch is not None and self._watch.stopping
+
+    def _is_over(self, until: float) -> bool:
+        return self._is_stopping() or time.monotonic() >= until
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        """Call the database until it answers, for a minute.
+
+        An answer that was lost may have claimed steps for this process that it does not know of: once the
+        database is back they are given back.
+        """
+        for attempt in range(10_000):
+            try:
+                answer = call()
+            except DatabaseUnreachable as error:
+                pause = _PAUSES_SECONDS[min(attempt, len(_PAUSES_SECONDS) - 1)]
+                if attempt * _PAUSES_SECONDS[-1] > _PATIENCE_SECONDS:
+                    raise
+                log("settle.retried", error=error.message, tries=attempt + 1, delay_seconds=pause)
+                self._pause(pause)
+                continue
+            if attempt:
+                self._reconcile(answer)
+            return answer
+        raise AssertionError("unreachable")
+
+    def _reconcile(self, answer: object) -> None:
+        known = self._batch.held()
+        if isinstance(answer, Settled):
+            known += answer.claims
+        elif isinstance(answer, list):
+            known += [claim for claim in answer if isinstance(claim, Claim)]
+        self._ring(self._queue.give_back_unknown(known))
+
+
+def _fields(report: Drained) -> dict[str, object]:
+    return {
+        "queue": report.queue,
+        "claimed": report.claimed,
+        "completed": report.completed,
+        "failed": report.failed,
+        "given_back": report.given_back,
+        "batches": report.batches,
+        "duration_seconds": round(report.seconds, 4),
+    }

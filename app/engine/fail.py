@@ -1,0 +1,132 @@
+"""Apply the policy of a retry queue to the failed attempts in it: a due instant, or a dead letter.
+
+One transaction a batch: take (locked), decide (pure), apply. Dying half way leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from app.domain.decide import Dead, EndedAttempt, Retry, decide
+from app.engine.context import Engine
+from app.engine.letters import open_letters
+from app.engine.routing import Routing
+from app.store import failures
+from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
+from app.store.session import Connection
+from app.telemetry import log
+
+BATCH = 100
+
+
+@dataclass(slots=True)
+class Applied:
+    """What one drain of a retry queue did."""
+
+    retried: int = 0
+    dead: int = 0
+    rung: set[str] = field(default_factory=set)
+
+
+def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied:
+    """Decide on every failed attempt of a retry queue until it is dry. Transaction: one a batch.
+
+    Idempotent: a failure that was decided is no longer in the queue; two at once share the work.
+    """
+    applied = Applied()
+    while _apply_batch(engine, queue, batch, applied) > 0:
+        pass
+    return applied
+
+
+def _apply_batch(engine: Engine, queue: str, batch: int, applied: Applied) -> int:
+    with engine.database.begin() as connection:
+        taken = failures.take_failures(connection, queue, batch)
+        if not taken:
+            return 0
+        now = engine.now(connection)
+        retries, deaths = _decide(engine, taken, now)
+        rung = _apply(engine, connection, retries, deaths, now, by=queue)
+    engine.bell.ring(rung)
+    applied.retried += len(retries)
+    applied.dead += len(deaths)
+    applied.rung |= set(rung)
+    for retry in retries:
+        _log_retry(retry, now)
+    return len(taken)
+
+
+def _decide(
+    engine: Engine, taken: Sequence[FailedAttempt], now: datetime
+) -> tuple[list[DecidedRetry], list[DecidedDeath]]:
+    routing = Routing(engine.templates, engine.settings)
+    retries: list[DecidedRetry] = []
+    deaths: list[DecidedDeath] = []
+    for failed in taken:
+        template = engine.templates.get(failed.template_id).template
+        decision = decide(
+            ended_attempt(failed), routing.spec(template, failed.step), now=now, jitter=engine.jitter()
+        )
+        match decision:
+            case Retry():
+                retries.append(DecidedRetry(failed, decision.due_at, decision.explanation))
+            case Dead():
+                deaths.append(DecidedDeath(failed, decision.reason, decision.explanation))
+            case _:
+                assert_never(decision)
+    return retries, deaths
+
+
+def ended_attempt(failed: FailedAttempt) -> EndedAttempt:
+    """Return what the decision needs to know of a failed attempt.
+
+    Raises:
+        ValueError: the stored outcome is none that fails.
+    """
+    if failed.outcome not in ("failed", "timed_out", "lost"):
+        raise ValueError(
+            f"attempt {failed.attempt} of {failed.step} ended {failed.outcome!r}, which is no failure"
+        )
+    classification = failed.failure["classification"]
+    seconds = classification["retry_after"]
+    return EndedAttempt(
+        outcome=failed.outcome,  # type: ignore[arg-type]  # checked above
+        failures=failed.failures,
+        lost=failed.lost_attempts,
+        category=classification["category"],
+        policy=failed.policy,
+        retry_after=None if seconds is None else timedelta(seconds=seconds),
+    )
+
+
+def _apply(
+    engine: Engine,
+    connection: Connection,
+    retries: Sequence[DecidedRetry],
+    deaths: Sequence[DecidedDeath],
+    now: datetime,
+    *,
+    by: str,
+) -> list[str]:
+    rung: list[str] = []
+    if retries:
+        rung = failures.schedule_retries(connection, retries, by=by, now=now)
+    if deaths:
+        failures.fail_steps(connection, deaths, by=by, now=now)
+        open_letters(connection, deaths, engine.templates, engine.settings, now)
+    return rung
+
+
+def _log_retry(retry: DecidedRetry, now: datetime) -> None:
+    log(
+        "step.retry_scheduled",
+        workflow_id=str(retry.failed.workflow_id),
+        step=retry.failed.step,
+        attempt=retry.failed.attempt,
+        policy=retry.failed.policy,
+        due_at=retry.due_at.isoformat(),
+        delay_seconds=round(max(0.0, (retry.due_at - now).total_seconds()), 3),
+    )

@@ -1,0 +1,154 @@
+"""Look after the processes of a worker: report the attempt of a dead one, kill the one that overran its limit.
+
+Runs in the worker's main process. Only the attempt that ran is reported; what the dead process had claimed but
+not started goes back uncounted. A process is dead when the kernel says so, not when it is silent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from app.engine.bell import Bell
+from app.engine.watch import Running, Seat, Watch
+from app.store.run_queue import EndedBadly, RunQueue
+from app.telemetry import log
+from remand.errors import StepTimeout, WorkerLost
+from remand.failure import capture
+
+LOST_QUEUE = "retry.immediate"
+
+
+class Guard:
+    """The main process's view of its children."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        queue: RunQueue,
+        bell: Bell,
+        route: Callable[[EndedBadly], EndedBadly],
+        how_ended: Callable[[int], str | None] | None = None,
+    ) -> None:
+        """`route`: gives a bad end its retry queue; `how_ended`: see `end_of_process`, replaceable in tests."""
+        self._watch = watch
+        self._queue = queue
+        self._bell = bell
+        self._route = route
+        self._how_ended = how_ended or end_of_process
+        self._killed: dict[int, Running] = {}
+        self._interrupted: dict[int, Running] = {}
+
+    def look(self) -> int:
+        """Look once; return how many dead processes were dealt with. Idempotent.
+
+        Raises:
+            DatabaseUnreachable: the dead stay in their slots; look again.
+        """
+        dealt = 0
+        for seat in list(self._watch.seats()):
+            ended = self._how_ended(seat.pid)
+            if ended is not None:
+                self._bury(seat, ended)
+                dealt += 1
+            elif seat.running is not None and time.monotonic() >= seat.running.kill_at:
+                self._kill(seat, seat.running)
+        return dealt
+
+    def interrupt_all(self) -> None:
+        """Kill the processes that still run a step when a shutdown can wait no longer; counted as nothing."""
+        for seat in self._watch.seats():
+            if seat.running is not None and seat.pid != os.getpid() and seat.pid not in self._interrupted:
+                self._interrupted[seat.pid] = seat.running
+                os.kill(seat.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End what still runs as interrupted and give everything back; the children must be dead or idle."""
+        running = [
+            (seat.running.workflow_id, seat.running.step, seat.running.attempt)
+            for seat in self._watch.seats()
+            if seat.running is not None
+        ]
+        rung = self._queue.interrupt(running) if running else []
+        rung += self._queue.give_back_of(None)
+        self._bell.ring(rung)
+        if rung:
+            log("claims.given_back", queue=",".join(sorted(set(rung))), count=len(running), reason="shutdown")
+
+    def _kill(self, seat: Seat, running: Running) -> None:
+        if seat.pid == os.getpid() or self._killed.get(seat.pid) == running:
+            # A pool without processes of its own cannot be interrupted: its lease ends it.
+            return
+        self._killed[seat.pid] = running
+        os.kill(seat.pid, signal.SIGKILL)
+        log(
+            "step.killed",
+            workflow_id=str(running.workflow_id),
+            step=running.step,
+            attempt=running.attempt,
+            pid=seat.pid,
+        )
+
+    def _bury(self, seat: Seat, ended: str) -> None:
+        rung: list[str] = []
+        but = []
+        running = seat.running
+        if running is not None and self._interrupted.get(seat.pid) == running:
+            rung += self._queue.interrupt([(running.workflow_id, running.step, running.attempt)])
+        elif running is not None:
+            end = self._route(self._end(seat.pid, running, ended))
+            self._queue.fail([end], by="guard")
+            rung.append(f"retry.{end.policy}")
+            but = [running.key]
+            log("worker.child_lost", pid=seat.pid, reason=ended, step=end.step, attempt=end.attempt)
+        rung += self._queue.give_back_of(seat.pid, but=but)
+        self._watch.free(seat.index)
+        self._killed.pop(seat.pid, None)
+        self._bell.ring(rung)
+
+    def _end(self, pid: int, running: Running, ended: str) -> EndedBadly:
+        timed_out = self._killed.get(pid) == running
+        error = (
+            StepTimeout("the step ran past its timeout and its grace; its process was killed")
+            if timed_out
+            else WorkerLost(f"the process that ran the step died: {ended}")
+        )
+        failure = capture(error)
+        return EndedBadly(
+            running.workflow_id,
+            running.step,
+            running.attempt,
+            self._queue.worker,
+            "timed_out" if timed_out else "lost",
+            json.dumps(failure.to_json()),
+            failure.classification.policy if timed_out else "immediate",
+        )
+
+
+def end_of_process(pid: int) -> str | None:
+    """Return how a child of this process ended ("SIGKILL", "exit status 3"), None while it lives.
+
+    Does not reap: Celery's pool does. A child that was reaped already ended in a way nobody can tell any more.
+    """
+    try:
+        seen = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None if _is_alive(pid) else "it is gone"
+    if seen is None:
+        return None
+    if seen.si_code == os.CLD_EXITED:
+        return f"exit status {seen.si_status}"
+    return signal.Signals(seen.si_status).name
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

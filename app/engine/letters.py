@@ -1,0 +1,103 @@
+"""Open dead letters: one open entry a workflow, in the transaction of the terminal failure, with its snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.config import Settings
+from app.domain.snapshot import fit
+from app.domain.template import Template
+from app.store import dlq
+from app.store.failures import DecidedDeath
+from app.store.session import Connection
+from app.store.snapshots import read_snapshots, worker_names
+from app.store.templates import Templates
+from app.telemetry import log
+from remand.redact import redact_json
+
+SYSTEM = "remand"
+
+
+def open_letters(
+    connection: Connection,
+    deaths: Sequence[DecidedDeath],
+    templates: Templates,
+    settings: Settings,
+    now: datetime,
+) -> list[UUID]:
+    """Open an entry for each dead step; a workflow that has one already gets a note and a fresh snapshot in it.
+
+    Transaction: joins the one that failed the steps. Idempotent: by (source, source_id).
+    Source: C1-C4.
+    """
+    snapshots = read_snapshots(connection, [death.failed.workflow_id for death in deaths])
+    workers = worker_names(connection, [death.failed.worker for death in deaths])
+    opened = []
+    for death in deaths:
+        template = templates.get(death.failed.template_id).template
+        snapshot = fit(
+            redact_json(snapshots[death.failed.workflow_id], settings.redact_keys),
+            settings.snapshot_max_bytes,
+        )
+        worker = workers.get(death.failed.worker, "unknown") if death.failed.worker is not None else "unknown"
+        letter_id = _open(connection, death, template, snapshot, worker, now)
+        if letter_id is not None:
+            opened.append(letter_id)
+    return opened
+
+
+def _open(
+    connection: Connection,
+    death: DecidedDeath,
+    template: Template,
+    snapshot: dict[str, Any],
+    worker: str,
+    now: datetime,
+) -> UUID | None:
+    failed = death.failed
+    known = dlq.open_letter_of(connection, failed.workflow_id)
+    if known is not None:
+        note = f"step {failed.step} failed too: {failed.failure['error_class']}: {death.explanation}"
+        dlq.add_note(connection, known.id, author=SYSTEM, text=note, now=now)
+        dlq.change_letter(connection, known.id, snapshot=snapshot)
+        return None
+    classification = failed.failure["classification"]
+    letter_id = dlq.insert_letter(
+        connection,
+        {
+            "workflow_id": failed.workflow_id,
+            "source": "step",
+            "source_id": f"{failed.workflow_id}:{failed.step}:{failed.attempt}",
+            "namespace": template.namespace,
+            "template": f"{template.name}:{template.version}",
+            "step": failed.step,
+            "handler": failed.handler,
+            "queue": failed.queue,
+            "attempts": failed.attempt,
+            "reason": death.reason,
+            "category": classification["category"],
+            "rule": classification["rule"],
+            "error_class": failed.failure["error_class"],
+            "error_message": failed.failure["message"],
+            "worker": worker,
+            "status": "pending",
+            "opened_at": now,
+            "snapshot": snapshot,
+            "metadata": {"explanation": death.explanation},
+        },
+    )
+    if letter_id is not None:
+        log(
+            "dead_letter.opened",
+            dead_letter_id=str(letter_id),
+            workflow_id=str(failed.workflow_id),
+            step=failed.step,
+            attempt=failed.attempt,
+            reason=death.reason,
+            category=classification["category"],
+            error=failed.failure["error_class"],
+        )
+    return letter_id

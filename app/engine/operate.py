@@ -1,0 +1,378 @@
+"""What a person may do: repair a step, cancel, and work on an investigation.
+
+Each verb is one transaction: the workflow is locked, the move is made, the workflow is reopened and evaluated at
+once, and its dead letter closed when nothing is left in error, with who and why. Then the bell rings.
+An illegal move raises and says in which state the thing is; nothing has changed then.
+Source: C2, C6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.domain.errors import IllegalMove, InputInvalid, JsonInvalid, StepNotFound
+from app.domain.jsonvalue import encode
+from app.domain.states import DeadLetterStatus, StepState, WorkflowState
+from app.engine.context import Engine
+from app.store import dlq, repairs
+from app.store.dlq import DeadLetter
+from app.store.session import Connection
+from app.store.steps import move_step
+from app.store.workflows import Workflow, lock_workflow
+from app.telemetry import log
+
+LIVE_STEP = tuple(state for state in StepState if not state.is_final) + (StepState.ERROR,)
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who decided, and why."""
+
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a verb did: state before and after, and the entry it closed."""
+
+    workflow_id: UUID
+    before: str
+    after: str
+    changed: bool = True
+    closed_letter: UUID | None = None
+
+
+def retry_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, new_input: Any = None) -> Decided:
+    """Reset a failed step and run it again, with another input if one is given; a waiting retry is due at once.
+
+    Raises:
+        IllegalMove: the step is in no state that can be retried; the message names it.
+    """
+
+    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
+        state = _state_of(connection, workflow_id, step)
+        if new_input is not None:
+            text = _json(new_input, "input", engine.settings.input_max_bytes)
+            repairs.set_input(connection, workflow_id, step, text)
+        if state is StepState.WAITING_FOR_RETRY:
+            return repairs.wake(connection, workflow_id, step, by=who.by, now=now)
+        _reset(connection, workflow_id, step, state, who, now)
+        return []
+
+    return _decide(engine, workflow_id, step, who, DeadLetterStatus.REQUEUED, "retry", act)
+
+
+def resolve_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided:
+    """Declare a step done by hand, without a result; its children may start and find None.
+
+    Raises:
+        IllegalMove: the step has ended.
+    """
+
+    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
+        _end_by_hand(connection, workflow_id, step, "resolve_manually", StepState.RESOLVED_MANUALLY, who, now)
+        return []
+
+    return _decide(engine, workflow_id, step, who, DeadLetterStatus.MANUALLY_RESOLVED, "resolve", act)
+
+
+def complete_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, result: Any) -> Decided:
+    """Complete a step by hand with a result, as if its handler had returned it.
+
+    Raises:
+        IllegalMove: the step has ended.
+        InputInvalid: the result is not JSON or too large.
+    """
+    text = _json(result, "result", engine.settings.result_max_bytes)
+
+    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
+        _end_by_hand(connection, workflow_id, step, "complete_manually", StepState.COMPLETE, who, now)
+        repairs.set_result(connection, workflow_id, step, text)
+        return []
+
+    return _decide(engine, workflow_id, step, who, DeadLetterStatus.MANUALLY_RESOLVED, "complete", act)
+
+
+def cancel(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
+    """Cancel a workflow; late results of running steps are refused. Idempotent: a cancelled one stays as it is.
+
+    Raises:
+        IllegalMove: the workflow has ended otherwise.
+    """
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        workflow = lock_workflow(connection, workflow_id)
+        if workflow.state is WorkflowState.CANCELLED:
+            return Decided(workflow_id, workflow.state, workflow.state, changed=False)
+        if not repairs.cancel(connection, workflow_id, by=who.by, reason=who.reason, now=now):
+            raise _illegal(workflow, "cancel", "only a workflow that has not ended can be cancelled")
+        letter = _close_open(connection, workflow_id, DeadLetterStatus.CANCELLED, who, now)
+    log("workflow.cancelled", workflow_id=str(workflow_id), by=who.by, reason=who.reason)
+    return Decided(workflow_id, workflow.state, WorkflowState.CANCELLED, closed_letter=letter)
+
+
+def requeue_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
+    """Send every failed step of an entry's workflow back to work and close the entry as requeued.
+
+    Raises:
+        IllegalMove: the entry is closed already.
+    """
+
+    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
+        for step in repairs.failed_steps(connection, workflow.id):
+            _reset(connection, workflow.id, step, StepState.ERROR, who, now)
+        return []
+
+    return _decide_letter(engine, letter_id, who, DeadLetterStatus.REQUEUED, "requeue", act)
+
+
+def resolve_letter(engine: Engine, letter_id: UUID, who: Who, *, whole_workflow: bool = False) -> Decided:
+    """Declare the failed steps done by hand, so that the workflow goes on; or all of the workflow.
+
+    Raises:
+        IllegalMove: the entry is closed already.
+    """
+
+    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
+        if whole_workflow:
+            repairs.resolve_workflow(connection, workflow.id, by=who.by, reason=who.reason, now=now)
+            return []
+        for step in repairs.failed_steps(connection, workflow.id):
+            _end_by_hand(
+                connection, workflow.id, step, "resolve_manually", StepState.RESOLVED_MANUALLY, who, now
+            )
+        return []
+
+    return _decide_letter(engine, letter_id, who, DeadLetterStatus.MANUALLY_RESOLVED, "resolve", act)
+
+
+def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
+    """Close an entry as permanently failed; a workflow with nothing left to do goes to `error`.
+
+    Raises:
+        IllegalMove: the entry is closed already, or the workflow still has steps under way.
+    """
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        letter, workflow = _locked(connection, letter_id)
+        _refuse_closed(letter, "give up")
+        if not repairs.give_up(connection, workflow.id, by=who.by, reason=who.reason, now=now):
+            raise _illegal(workflow, "give_up", "some of its steps are still under way: wait or cancel")
+        _close(connection, letter, DeadLetterStatus.PERMANENTLY_FAILED, who, now)
+    return Decided(workflow.id, workflow.state, WorkflowState.ERROR, closed_letter=letter_id)
+
+
+def cancel_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
+    """Cancel the workflow of an entry and close the entry.
+
+    Raises:
+        IllegalMove: the entry is closed already.
+    """
+    letter = dlq.get_dead_letter(engine.database, letter_id)
+    _refuse_closed(letter, "cancel")
+    return cancel(engine, letter.workflow_id, who)
+
+
+def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
+    """Take an investigation. Idempotent for the one who has it.
+
+    Raises:
+        IllegalMove: somebody else has it, or it is closed; the message says who.
+    """
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        letter, workflow = _locked(connection, letter_id)
+        _refuse_closed(letter, "claim")
+        if letter.claimed_by == who.by:
+            return Decided(workflow.id, letter.status, letter.status, changed=False)
+        if letter.claimed_by is not None:
+            raise IllegalMove(
+                f"dead letter {letter.id} is claimed by {letter.claimed_by} since {letter.claimed_at:%Y-%m-%d %H:%M} UTC",
+                hint="ask them, or add a note",
+                details={"status": letter.status, "claimed_by": letter.claimed_by},
+            )
+        dlq.change_letter(
+            connection, letter.id, status=DeadLetterStatus.INVESTIGATING, claimed_by=who.by, claimed_at=now
+        )
+        if who.reason:
+            dlq.add_note(connection, letter.id, author=who.by, text=who.reason, now=now)
+    log("dead_letter.claimed", dead_letter_id=str(letter.id), by=who.by)
+    return Decided(workflow.id, letter.status, DeadLetterStatus.INVESTIGATING)
+
+
+def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
+    """Add a note; a closed entry takes notes too.
+
+    Raises:
+        InputInvalid: the note is empty or not text that can be stored.
+    """
+    if not text.strip():
+        raise InputInvalid("a note needs text")
+    _json(text, "note", engine.settings.input_max_bytes)
+    with engine.database.begin() as connection:
+        dlq.lock_dead_letter(connection, letter_id)
+        dlq.add_note(connection, letter_id, author=who.by, text=text.strip(), now=engine.now(connection))
+    log("dead_letter.noted", dead_letter_id=str(letter_id), by=who.by)
+
+
+_Act = Callable[[Connection, Workflow, datetime], Sequence[str]]
+
+
+def _decide(
+    engine: Engine, workflow_id: UUID, step: str, who: Who, closing: DeadLetterStatus, verb: str, act: _Act
+) -> Decided:
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        workflow = lock_workflow(connection, workflow_id)
+        before = _state_of(connection, workflow_id, step)
+        rung = list(act(connection, workflow, now))
+        rung += _go_on(connection, workflow, who, now)
+        letter = None
+        if not repairs.failed_steps(connection, workflow_id):
+            letter = _close_open(connection, workflow_id, closing, who, now)
+        after = _state_of(connection, workflow_id, step)
+    engine.bell.ring(rung)
+    log(
+        "step.decided",
+        workflow_id=str(workflow_id),
+        step=step,
+        verb=verb,
+        from_state=before,
+        to_state=after,
+        by=who.by,
+        reason=who.reason,
+    )
+    return Decided(workflow_id, before, after, closed_letter=letter)
+
+
+def _decide_letter(
+    engine: Engine, letter_id: UUID, who: Who, closing: DeadLetterStatus, verb: str, act: _Act
+) -> Decided:
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        letter, workflow = _locked(connection, letter_id)
+        _refuse_closed(letter, verb)
+        rung = list(act(connection, workflow, now))
+        rung += _go_on(connection, workflow, who, now)
+        _close(connection, letter, closing, who, now)
+        after = lock_workflow(connection, workflow.id).state
+    engine.bell.ring(rung)
+    return Decided(workflow.id, workflow.state, after, closed_letter=letter_id)
+
+
+def _go_on(connection: Connection, workflow: Workflow, who: Who, now: datetime) -> list[str]:
+    """Reopen the workflow if it stands still, and enqueue what is ready now."""
+    repairs.reopen(connection, workflow.id, by=who.by, reason=who.reason, now=now)
+    return repairs.evaluate(connection, workflow.id, by=who.by, now=now)
+
+
+def _reset(
+    connection: Connection, workflow_id: UUID, step: str, state: StepState, who: Who, now: datetime
+) -> None:
+    moved = move_step(
+        connection,
+        workflow_id,
+        step,
+        from_states=[StepState.ERROR],
+        event="reset_for_retry",
+        to_state=StepState.PENDING,
+        by=who.by,
+        reason=who.reason,
+        now=now,
+    )
+    if not moved:
+        raise IllegalMove(
+            f"step {step!r} is {state}: only a step in error or waiting for its retry can be retried",
+            details={"workflow_id": str(workflow_id), "step": step, "state": str(state)},
+        )
+    repairs.forget_failures(connection, workflow_id, step)
+
+
+def _end_by_hand(
+    connection: Connection,
+    workflow_id: UUID,
+    step: str,
+    event: str,
+    to_state: StepState,
+    who: Who,
+    now: datetime,
+) -> None:
+    state = _state_of(connection, workflow_id, step)
+    moved = move_step(
+        connection,
+        workflow_id,
+        step,
+        from_states=LIVE_STEP,
+        event=event,
+        to_state=to_state,
+        by=who.by,
+        reason=who.reason,
+        now=now,
+    )
+    if not moved:
+        raise IllegalMove(
+            f"step {step!r} is {state}: it has ended already",
+            details={"workflow_id": str(workflow_id), "step": step, "state": str(state)},
+        )
+    repairs.leave_queue(connection, workflow_id, step)
+
+
+def _state_of(connection: Connection, workflow_id: UUID, step: str) -> StepState:
+    state = repairs.step_state(connection, workflow_id, step)
+    if state is None:
+        raise StepNotFound(f"workflow {workflow_id} has no step {step!r}")
+    return state
+
+
+def _locked(connection: Connection, letter_id: UUID) -> tuple[DeadLetter, Workflow]:
+    """Lock the workflow first, then its entry: the order everybody keeps."""
+    workflow_id = repairs.workflow_of_letter(connection, letter_id)
+    workflow = lock_workflow(connection, workflow_id)
+    return dlq.lock_dead_letter(connection, letter_id), workflow
+
+
+def _refuse_closed(letter: DeadLetter, verb: str) -> None:
+    if not letter.status.is_open:
+        raise IllegalMove(
+            f"cannot {verb} dead letter {letter.id}: it was closed as {letter.status} by {letter.closed_by}"
+            f" at {letter.closed_at:%Y-%m-%d %H:%M} UTC",
+            details={"status": str(letter.status), "closed_by": letter.closed_by},
+        )
+
+
+def _close_open(
+    connection: Connection, workflow_id: UUID, status: DeadLetterStatus, who: Who, now: datetime
+) -> UUID | None:
+    letter = dlq.open_letter_of(connection, workflow_id)
+    if letter is None:
+        return None
+    _close(connection, letter, status, who, now)
+    return letter.id
+
+
+def _close(
+    connection: Connection, letter: DeadLetter, status: DeadLetterStatus, who: Who, now: datetime
+) -> None:
+    dlq.change_letter(
+        connection, letter.id, status=status, closed_by=who.by, closed_at=now, resolution=who.reason
+    )
+    log("dead_letter.closed", dead_letter_id=str(letter.id), status=str(status), by=who.by)
+
+
+def _illegal(workflow: Workflow, verb: str, why: str) -> IllegalMove:
+    return IllegalMove(
+        f"cannot {verb} workflow {workflow.id}: it is {workflow.state}; {why}",
+        details={"workflow_id": str(workflow.id), "state": str(workflow.state)},
+    )
+
+
+def _json(value: Any, what: str, max_bytes: int) -> str:
+    try:
+        return encode(value, what=what, max_bytes=max_bytes)
+    except JsonInvalid as problem:
+        raise InputInvalid(problem.message, hint=problem.hint, details={"path": problem.path}) from None

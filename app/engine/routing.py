@@ -1,0 +1,55 @@
+"""Which retry queue a failure goes to: its classification's policy, unless template or settings say otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.config import Settings
+from app.domain.decide import route
+from app.domain.template import RetrySpec, Template, resolve_retry
+from app.store.run_queue import EndedBadly
+from app.store.templates import Templates
+
+
+class Routing:
+    """Resolves what the retry rules of a step are."""
+
+    def __init__(self, templates: Templates, settings: Settings) -> None:
+        self._templates = templates
+        self._settings = settings
+
+    def route(self, ended: Sequence[EndedBadly]) -> list[EndedBadly]:
+        """Return the ends with the policy that settings, template and step give their category."""
+        templates = self._templates.of_workflows([end.workflow_id for end in ended])
+        routed = []
+        for end in ended:
+            template = templates.get(end.workflow_id)
+            spec = (
+                self.spec(template, end.step) if template is not None else resolve_retry(self._settings.retry)
+            )
+            category = json.loads(end.failure)["classification"]["category"]
+            routed.append(replace(end, policy=route(category, end.policy, spec)))
+        return routed
+
+    def spec(self, template: Template, step: str) -> RetrySpec:
+        """Return the retry rules of a step: the step's over the template's over the settings'."""
+        own = next((known.retry for known in template.steps if known.name == step), None)
+        layers = [self._settings.retry, template.retry, *([own] if own is not None else [])]
+        return resolve_retry(*layers)
+
+    @staticmethod
+    def fields(end: EndedBadly) -> dict[str, Any]:
+        """Return what a log line says of a bad end."""
+        failure = json.loads(end.failure)
+        return {
+            "workflow_id": str(end.workflow_id),
+            "step": end.step,
+            "attempt": end.attempt,
+            "error": failure["error_class"],
+            "category": failure["classification"]["category"],
+            "policy": end.policy,
+            "rule": failure["classification"]["rule"],
+        }

@@ -1,0 +1,193 @@
+"""Run one attempt: call its handler under its time limit and turn whatever happens into a value.
+
+The soft limit raises `StepTimeout` in the handler through an interval timer; that needs the main thread of a
+process of its own (prefork, solo). Elsewhere the lease is the only limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import FrameType
+from typing import Any
+
+from app.config import Settings
+from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid
+from app.domain.jsonvalue import encode
+from app.engine.watch import Place, Running
+from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
+from remand.errors import StepCancelled, StepTimeout
+from remand.failure import Failure, capture
+from remand.handler import Handlers, StepContext
+from remand.redact import redact_text
+
+Route = Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """The attempt found out that it is no longer ours: nothing to record."""
+
+    claim: Claim
+
+
+class Runner:
+    """Runs attempts in this process, one at a time."""
+
+    def __init__(
+        self, handlers: Handlers, queue: RunQueue, settings: Settings, place: Place | None = None
+    ) -> None:
+        """`place`: this process's slot in the worker's shared memory; None where there is no main process."""
+        self._handlers = handlers
+        self._queue = queue
+        self._settings = settings
+        self._place = place
+        self._loop: asyncio.Runner | None = None
+        self._alarm = _Alarm()
+
+    def run(self, claim: Claim) -> Completed | EndedBadly | Abandoned:
+        """Run the attempt; the end comes back as a value, never as an exception of the handler."""
+        started = time.monotonic()
+        if self._place is not None:
+            kill_at = started + claim.timeout_seconds + self._settings.hard_timeout_grace_seconds
+            self._place.show(Running(claim.workflow_id, claim.step, claim.attempt, kill_at))
+        try:
+            with self._alarm.set(claim.timeout_seconds):
+                value = self._call(claim)
+            return Completed(claim, encode(value, what="result", max_bytes=self._settings.result_max_bytes))
+        except StepCancelled:
+            return Abandoned(claim)
+        except StepTimeout as timeout:
+            self._drop_loop()
+            return self._bad(claim, timeout, "timed_out")
+        except JsonInvalid as problem:
+            return self._bad(claim, _not_json(claim, problem), "failed")
+        except BaseException as error:  # the door around users' code: everything it raises becomes a value
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                self._drop_loop()
+            return self._bad(claim, error, "failed")
+        finally:
+            if self._place is not None:
+                self._place.clear()
+
+    def _call(self, claim: Claim) -> Any:
+        function = self._handlers.find(claim.handler)
+        if function is None:
+            raise HandlerNotFound(
+                f"no handler {claim.handler!r} is registered in this worker",
+                hint="add the module that defines it to the setting `handlers` and restart the worker",
+                details={"handler": claim.handler, "step": claim.step},
+            )
+        value = function(self._context(claim))
+        if inspect.isawaitable(value):
+            return self._await(value)
+        return value
+
+    def _await(self, awaitable: Any) -> Any:
+        async def finish() -> Any:
+            return await awaitable
+
+        if self._loop is None:
+            self._loop = asyncio.Runner()
+        return self._loop.run(finish())
+
+    def _drop_loop(self) -> None:
+        # An exception that broke out of the loop leaves its task behind: the next step gets a new loop.
+        self._loop = None
+
+    def _context(self, claim: Claim) -> StepContext:
+        return StepContext(
+            workflow_id=str(claim.workflow_id),
+            step=claim.step,
+            attempt=claim.attempt,
+            input=claim.input,
+            parents=claim.parents or {},
+            last_checkpoint=claim.checkpoint,
+            deadline=datetime.now(UTC) + timedelta(seconds=claim.timeout_seconds),
+            on_heartbeat=_Heartbeat(self._queue, claim, self._settings.heartbeat_interval_seconds),
+            on_checkpoint=lambda value: self._save(claim, value),
+        )
+
+    def _save(self, claim: Claim, value: Any) -> None:
+        text = encode(value, what="checkpoint", max_bytes=self._settings.result_max_bytes)
+        if not self._queue.checkpoint(claim, text):
+            raise StepCancelled("the step is no longer this attempt's")
+
+    def _bad(self, claim: Claim, error: BaseException, outcome: str) -> EndedBadly:
+        keys = self._settings.redact_keys
+        failure = capture(error, now=datetime.now(UTC), redact=lambda text: redact_text(text, keys))
+        return ended_badly(claim, self._queue, failure, outcome)
+
+
+class _Heartbeat:
+    """A heartbeat that reaches the database at most once an interval."""
+
+    def __init__(self, queue: RunQueue, claim: Claim, interval_seconds: float) -> None:
+        self._queue = queue
+        self._claim = claim
+        self._interval = interval_seconds
+        self._next = 0.0
+
+    def __call__(self) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + self._interval
+        if not self._queue.renew(self._claim):
+            raise StepCancelled("the step is no longer this attempt's")
+
+
+class _Alarm:
+    """The soft limit: an interval timer that raises in the main thread while a handler runs."""
+
+    def __init__(self) -> None:
+        self._armed = False
+
+    @contextmanager
+    def set(self, seconds: float) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGALRM, self._raise)
+        self._armed = True
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            self._armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def _raise(self, signum: int, frame: FrameType | None) -> None:
+        if self._armed:
+            raise StepTimeout("the step ran longer than its timeout")
+
+
+def ended_badly(claim: Claim, queue: RunQueue, failure: Failure, outcome: str) -> EndedBadly:
+    """Make the record of an attempt of this worker that ended badly."""
+    return EndedBadly(
+        claim.workflow_id,
+        claim.step,
+        claim.attempt,
+        queue.worker,
+        outcome,
+        json.dumps(failure.to_json()),
+        failure.classification.policy,
+    )
+
+
+def _not_json(claim: Claim, problem: JsonInvalid) -> ResultInvalid:
+    return ResultInvalid(
+        f"step {claim.step!r} returned what JSON cannot say: {problem.message}",
+        hint=problem.hint,
+        details={"path": problem.path, "step": claim.step, "pid": os.getpid()},
+    )

@@ -1,0 +1,87 @@
+"""Submit workflows: validate, store all of it in one transaction, then ring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from app.domain.errors import InputInvalid
+from app.domain.template import Template, identity_key, validate_input
+from app.engine.context import Engine
+from app.store.ids import new_id
+from app.store.templates import PublishedTemplate
+from app.store.workflows import NewWorkflow, Submitted, insert_workflows
+from app.telemetry import log
+
+CHUNK = 500
+"""Workflows stored by one statement; a larger submit is several of them in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One workflow that somebody wants; `id` makes a repeated request the same one."""
+
+    input: Any
+    key: str | None = None
+    priority: int | None = None
+    id: UUID | None = None
+
+
+def submit(engine: Engine, ref: str, request: Request, *, by: str) -> Submitted:
+    """Submit one workflow of the template `ref` ("namespace/name[:version]").
+
+    Transaction: own; announced after the commit, by the ring sweep if the bell is lost.
+    Idempotent: by id, and by the template's identity strategy.
+
+    Raises:
+        TemplateNotFound, InputInvalid, InputTooLarge, IdentityInvalid: nothing was stored.
+        DatabaseUnreachable: nothing is known to be stored; the same id may be submitted again.
+    """
+    return submit_many(engine, ref, [request], by=by)[0]
+
+
+def submit_many(engine: Engine, ref: str, requests: Sequence[Request], *, by: str) -> list[Submitted]:
+    """Submit many workflows of one template; one answer each, in order.
+
+    Every input is validated before anything is stored. Transaction: one for each 500.
+    """
+    published = engine.templates.find(ref)
+    new = [_new_workflow(engine, published, request, position) for position, request in enumerate(requests)]
+    answers: list[Submitted] = []
+    for start in range(0, len(new), CHUNK):
+        chunk = new[start : start + CHUNK]
+        answers += insert_workflows(engine.database, engine.clock, published.id, chunk, by=by)
+        engine.bell.ring(root_queues(published.template))
+    _log(published, answers)
+    return answers
+
+
+def root_queues(template: Template) -> set[str]:
+    """Return the queues of the steps that start first."""
+    return {step.queue for step in template.steps if not step.depends_on}
+
+
+def _new_workflow(
+    engine: Engine, published: PublishedTemplate, request: Request, position: int
+) -> NewWorkflow:
+    template = published.template
+    if request.priority is not None and not 0 <= request.priority <= 9:
+        raise InputInvalid(f"priority {request.priority} is not 0 to 9", details={"position": position})
+    return NewWorkflow(
+        request.id or new_id(),
+        validate_input(template, request.input, engine.settings.input_max_bytes),
+        identity_key(template, request.input, request.key),
+        template.priority if request.priority is None else request.priority,
+    )
+
+
+def _log(published: PublishedTemplate, answers: Sequence[Submitted]) -> None:
+    template = published.template
+    named = {"namespace": template.namespace, "template": template.name, "version": template.version}
+    found = sum(not answer.created for answer in answers)
+    if len(answers) == 1:
+        log("workflow.submitted", workflow_id=str(answers[0].workflow_id), found=bool(found), **named)
+    elif answers:
+        log("workflows.submitted", count=len(answers), found=found, **named)

@@ -1,0 +1,108 @@
+"""Rescue sweep: take back the attempts of workers that are gone, and apply results that were parked.
+
+find → fail as lost (guarded by worker and attempt as seen) → ring. Two at once: the second finds nothing.
+A lost attempt travels like any failure: the worker of `retry.immediate` decides between another and the dead
+letter of a poison step.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from app.config import Settings
+from app.engine.context import Engine
+from app.store import sweeping
+from app.store.run_queue import EndedBadly, fail_attempts
+from app.store.sweeping import Limits, Orphan
+from app.telemetry import log
+from remand.errors import WorkerLost
+from remand.failure import capture
+
+BATCH = 200
+QUEUE = "retry.immediate"
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """What one sweep did."""
+
+    attempts: int
+    parked: int
+    workers: int
+
+
+def rescue(engine: Engine) -> Rescued:
+    """Sweep once, in batches until nothing is left. Transaction: one a batch."""
+    limits = limits_of(engine.settings)
+    attempts = 0
+    while True:
+        orphans = sweeping.find_orphans(engine.database, engine.clock, limits, BATCH)
+        counted = _fail(engine, orphans) if orphans else 0
+        attempts += counted
+        if len(orphans) < BATCH or counted == 0:
+            break
+    if attempts:
+        engine.bell.ring([QUEUE])
+    parked = settle_parked(engine)
+    workers = sweeping.mark_gone(engine.database, engine.clock, limits)
+    for worker_id, hostname in workers:
+        log("worker.gone", worker=str(worker_id), hostname=hostname)
+    return Rescued(attempts, parked, len(workers))
+
+
+def settle_parked(engine: Engine, limit: int = BATCH) -> int:
+    """Apply results that were parked while their workflow was locked; return how many. Transaction: own."""
+    settings = engine.settings
+    settled, queues = sweeping.settle_parked(
+        engine.database,
+        engine.clock,
+        limit=limit,
+        timeout_seconds=settings.default_step_timeout_seconds,
+        slack_seconds=lease_slack(settings),
+    )
+    engine.bell.ring(queues)
+    return settled
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return when a worker counts as dead."""
+    return Limits(
+        settings.worker_gone_after_seconds,
+        settings.worker_silent_after_seconds,
+        settings.rescue_pause_after_restart_seconds,
+    )
+
+
+def lease_slack(settings: Settings) -> float:
+    """Return what a lease adds to the step's timeout, seconds: the kill grace and time to record the end."""
+    return settings.hard_timeout_grace_seconds + 30.0
+
+
+def _fail(engine: Engine, orphans: list[Orphan]) -> int:
+    ended = [_lost(orphan) for orphan in orphans]
+    counted = fail_attempts(engine.database, engine.clock, ended, by="sweep.rescue")
+    for orphan in orphans:
+        log(
+            "attempt.rescued",
+            workflow_id=str(orphan.workflow_id),
+            step=orphan.step,
+            attempt=orphan.attempt,
+            worker=str(orphan.worker),
+            reason=orphan.cause,
+        )
+    return counted
+
+
+def _lost(orphan: Orphan) -> EndedBadly:
+    why = "is gone" if orphan.cause == "gone" else "let the lease run out"
+    failure = capture(WorkerLost(f"worker {orphan.hostname} {why} while the step ran"))
+    return EndedBadly(
+        orphan.workflow_id,
+        orphan.step,
+        orphan.attempt,
+        orphan.worker,
+        "lost",
+        json.dumps(failure.to_json()),
+        "immediate",
+    )

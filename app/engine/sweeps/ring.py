@@ -1,0 +1,40 @@
+"""Ring sweep: wake the retries that are due, and ring again where work waits unheard.
+
+A bell that already lies in the broker is enough, and a queue that no live worker consumes is not rung: it rings
+itself when one starts. So bells never pile up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.engine.context import Engine
+from app.engine.sweeps.rescue import limits_of
+from app.store import sweeping
+
+WAKE_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """What one sweep did."""
+
+    woken: int
+    queues: tuple[str, ...]
+
+
+def ring(engine: Engine) -> Rung:
+    """Sweep once. Transaction: one for each 500 retries woken. Idempotent: a woken retry waits no more."""
+    woken = 0
+    while True:
+        taken, _ = sweeping.wake_due(engine.database, engine.clock, WAKE_BATCH)
+        woken += taken
+        if taken < WAKE_BATCH:
+            break
+    waiting = sweeping.waiting_queues(engine.database)
+    if not waiting:
+        return Rung(woken, ())
+    heard = sweeping.heard_queues(engine.database, limits_of(engine.settings), engine.clock)
+    rung = [queue for queue in waiting if queue in heard and engine.bell.pending(queue) == 0]
+    engine.bell.ring(rung)
+    return Rung(woken, tuple(rung))

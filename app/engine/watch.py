@@ -1,0 +1,129 @@
+"""What each process of a worker is doing, in memory that the worker's main process shares with its children.
+
+The main process reads it to find the step that a dead child ran and the child that overran its hard limit;
+the children read from it that the worker is shutting down. Made before the first fork; no locks: each slot has
+one writer, and a reader takes a slot only when two reads agree.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+_SLOTS = 1024
+_SLOT = struct.Struct("<ii d i 16s 64s")  # pid, running, kill at (monotonic seconds), attempt, workflow, step
+_HEADER = 64
+_FREE = bytes(_SLOT.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The attempt a process is running."""
+
+    workflow_id: UUID
+    step: str
+    attempt: int
+    kill_at: float
+    """Monotonic seconds after which the process is to be killed."""
+
+    @property
+    def key(self) -> tuple[UUID, str]:
+        """The step."""
+        return (self.workflow_id, self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One process as the main process sees it."""
+
+    index: int
+    pid: int
+    running: Running | None
+
+
+class Watch:
+    """The shared memory of one worker."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, _HEADER + _SLOTS * _SLOT.size)
+
+    @property
+    def stopping(self) -> bool:
+        """True once the worker was asked to stop: claim nothing more."""
+        return self._memory[0] == 1
+
+    def stop(self) -> None:
+        """Tell all processes that the worker is stopping."""
+        self._memory[0] = 1
+
+    def sit(self) -> Place:
+        """Take a free slot for this process.
+
+        Raises:
+            RuntimeError: more processes than slots.
+        """
+        pid = os.getpid()
+        for step in range(_SLOTS):
+            index = (pid + step) % _SLOTS
+            owner = self._read(index)[0]
+            if owner in (0, pid):
+                place = Place(self._memory, _HEADER + index * _SLOT.size, pid)
+                place.clear()
+                return place
+        raise RuntimeError(f"a worker has at most {_SLOTS} processes")
+
+    def seats(self) -> Iterator[Seat]:
+        """Yield every process that took a slot, with what it runs now."""
+        for index in range(_SLOTS):
+            raw = self._raw(index)
+            if raw == _FREE:
+                continue
+            pid, running, kill_at, attempt, workflow, step = self._read(index)
+            if not running:
+                yield Seat(index, pid, None)
+            elif raw == self._raw(index):
+                name = step.rstrip(b"\0").decode()
+                yield Seat(index, pid, Running(UUID(bytes=workflow), name, attempt, kill_at))
+
+    def free(self, index: int) -> None:
+        """Free the slot of a process that is dead."""
+        start = _HEADER + index * _SLOT.size
+        self._memory[start : start + _SLOT.size] = _FREE
+
+    def _raw(self, index: int) -> bytes:
+        start = _HEADER + index * _SLOT.size
+        return self._memory[start : start + _SLOT.size]
+
+    def _read(self, index: int) -> tuple[int, int, float, int, bytes, bytes]:
+        pid, running, kill_at, attempt, workflow, step = _SLOT.unpack(self._raw(index))
+        return pid, running, kill_at, attempt, workflow, step
+
+
+class Place:
+    """The slot of one process; it alone writes there."""
+
+    def __init__(self, memory: mmap.mmap, start: int, pid: int) -> None:
+        self._memory = memory
+        self._start = start
+        self._pid = pid
+
+    def show(self, running: Running) -> None:
+        """Say which attempt runs from now on."""
+        _SLOT.pack_into(
+            self._memory,
+            self._start,
+            self._pid,
+            1,
+            running.kill_at,
+            running.attempt,
+            running.workflow_id.bytes,
+            running.step.encode(),
+        )
+
+    def clear(self) -> None:
+        """Say that nothing runs."""
+        _SLOT.pack_into(self._memory, self._start, self._pid, 0, 0.0, 0, bytes(16), b"")

@@ -1,0 +1,92 @@
+"""Composition root: settings → database, templates, clock, bell, handlers → engine.
+
+The only place that knows all parts. A process makes one `Runtime` and hands its parts on.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Sequence
+from uuid import UUID
+
+from app.clock import Clock, DatabaseClock
+from app.config import Settings
+from app.domain.errors import ConfigInvalid, HandlerNotFound, Problem
+from app.engine.bell import Bell, SilentBell
+from app.engine.context import Engine
+from app.engine.drain import Drain
+from app.engine.routing import Routing
+from app.engine.sweeps.rescue import lease_slack
+from app.engine.watch import Watch
+from app.store import schema
+from app.store.run_queue import RunQueue
+from app.store.session import Database
+from app.store.templates import Templates
+from remand.handler import Handlers, registry
+
+
+class Runtime:
+    """The parts of one process."""
+
+    def __init__(self, settings: Settings, *, bell: Bell | None = None, clock: Clock | None = None) -> None:
+        """`bell`: None is a silent one, for programs without a broker.
+
+        Raises:
+            ConfigInvalid: no database is set.
+        """
+        if settings.database_url is None:
+            raise ConfigInvalid(
+                [Problem(None, None, "database_url", "is not set", "CONFIG_INVALID")],
+            )
+        self.settings = settings
+        self.database = Database(settings.database_url)
+        self.engine = Engine(
+            database=self.database,
+            templates=Templates(self.database),
+            bell=bell if bell is not None else SilentBell(),
+            clock=clock if clock is not None else DatabaseClock(),
+            settings=settings,
+        )
+
+    def check_schema(self) -> None:
+        """Refuse a schema this code does not know. Raises as `schema.check` does."""
+        schema.check(self.database)
+
+    def run_queue(self, worker: UUID) -> RunQueue:
+        """Return the run queue as this process of a worker incarnation sees it."""
+        return RunQueue(
+            self.database,
+            self.engine.clock,
+            worker=worker,
+            pid=os.getpid(),
+            timeout_seconds=self.settings.default_step_timeout_seconds,
+            slack_seconds=lease_slack(self.settings),
+        )
+
+    def drain(self, worker: UUID, watch: Watch | None = None, handlers: Handlers = registry) -> Drain:
+        """Return the executor of this process."""
+        return Drain(
+            queue=self.run_queue(worker),
+            handlers=handlers,
+            routing=Routing(self.engine.templates, self.settings),
+            bell=self.engine.bell,
+            settings=self.settings,
+            watch=watch,
+        )
+
+
+def import_handlers(modules: Sequence[str]) -> None:
+    """Import the modules in which users define handlers.
+
+    Raises:
+        HandlerNotFound: a module is not there, or something it needs is not.
+    """
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise HandlerNotFound(
+                f"the handler module {name!r} cannot be imported: {error}",
+                hint="check the setting `handlers` and that the module is on PYTHONPATH of the worker",
+            ) from error

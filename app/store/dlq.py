@@ -1,0 +1,188 @@
+"""Dead letters: opened by terminal failures, closed by people. Rows are read as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from app.domain.errors import DeadLetterNotFound
+from app.domain.states import DeadLetterStatus
+from app.store.ids import find_id, new_id
+from app.store.session import Database
+from app.store.tables import dead_letter_notes, dead_letters
+
+OPEN = ("pending", "investigating")
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """An investigation as stored."""
+
+    id: UUID
+    workflow_id: UUID
+    source: str
+    source_id: str
+    namespace: str
+    template: str
+    step: str
+    handler: str
+    queue: str
+    attempts: int
+    reason: str
+    category: str
+    rule: str
+    error_class: str
+    error_message: str
+    worker: str
+    status: DeadLetterStatus
+    opened_at: datetime
+    claimed_by: str | None
+    claimed_at: datetime | None
+    closed_by: str | None
+    closed_at: datetime | None
+    resolution: str | None
+    snapshot: dict[str, Any]
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note of an investigation."""
+
+    at: datetime
+    author: str
+    text: str
+
+
+def get_dead_letter(database: Database, letter_id: UUID) -> DeadLetter:
+    """Read an entry. Transaction: own.
+
+    Raises:
+        DeadLetterNotFound: no entry has that id.
+    """
+    with database.begin() as connection:
+        return _one(connection.execute(_select().where(dead_letters.c.id == letter_id)).first(), letter_id)
+
+
+def find_dead_letter(database: Database, typed: str) -> DeadLetter:
+    """Read an entry by its id, a prefix or suffix of it, or by its workflow's id (the open, else the newest one).
+
+    Transaction: own.
+
+    Raises:
+        DeadLetterNotFound: nothing fits.
+        AmbiguousId: several fit.
+    """
+    try:
+        return get_dead_letter(database, find_id(database, "dead_letters", typed, DeadLetterNotFound))
+    except DeadLetterNotFound as missing:
+        try:
+            workflow_id = find_id(database, "workflows", typed, DeadLetterNotFound)
+        except DeadLetterNotFound:
+            raise missing from None
+        query = (
+            _select()
+            .where(dead_letters.c.workflow_id == workflow_id)
+            .order_by(dead_letters.c.status.in_(OPEN).desc(), dead_letters.c.id.desc())
+        )
+        with database.begin() as connection:
+            row = connection.execute(query.limit(1)).first()
+        if row is None:
+            raise missing from None
+        return _letter(row)
+
+
+def list_dead_letters(
+    database: Database,
+    *,
+    statuses: Sequence[str] = OPEN,
+    workflow_id: UUID | None = None,
+    reason: str | None = None,
+    template: str | None = None,
+    limit: int = 50,
+) -> list[DeadLetter]:
+    """Read entries, newest first. Transaction: own."""
+    query = _select().order_by(dead_letters.c.opened_at.desc(), dead_letters.c.id.desc()).limit(limit)
+    if statuses:
+        query = query.where(dead_letters.c.status.in_(statuses))
+    if workflow_id is not None:
+        query = query.where(dead_letters.c.workflow_id == workflow_id)
+    if reason is not None:
+        query = query.where(dead_letters.c.reason == reason)
+    if template is not None:
+        named = dead_letters.c.namespace + "/" + sa.func.split_part(dead_letters.c.template, ":", 1)
+        query = query.where(
+            (named == template) | (sa.func.split_part(dead_letters.c.template, ":", 1) == template)
+        )
+    with database.begin() as connection:
+        return [_letter(row) for row in connection.execute(query)]
+
+
+def notes_of(database: Database, letter_id: UUID) -> list[Note]:
+    """Read the notes of an entry, oldest first. Transaction: own."""
+    query = sa.select(dead_letter_notes).where(dead_letter_notes.c.dead_letter_id == letter_id)
+    with database.begin() as connection:
+        rows = connection.execute(query.order_by(dead_letter_notes.c.id)).all()
+    return [Note(row.at, row.author, row.text) for row in rows]
+
+
+def lock_dead_letter(connection: sa.Connection, letter_id: UUID) -> DeadLetter:
+    """Lock an entry and return it. Transaction: joins; lock the workflow first.
+
+    Raises:
+        DeadLetterNotFound: no entry has that id.
+    """
+    query = _select().where(dead_letters.c.id == letter_id).with_for_update()
+    return _one(connection.execute(query).first(), letter_id)
+
+
+def open_letter_of(connection: sa.Connection, workflow_id: UUID) -> DeadLetter | None:
+    """Lock the workflow's open entry and return it, None if there is none. Transaction: joins."""
+    query = _select().where(dead_letters.c.workflow_id == workflow_id, dead_letters.c.status.in_(OPEN))
+    row = connection.execute(query.with_for_update()).first()
+    return None if row is None else _letter(row)
+
+
+def insert_letter(connection: sa.Connection, values: Mapping[str, Any]) -> UUID | None:
+    """Open an entry; None if this very thing was moved before. Transaction: joins. Idempotent: by source id."""
+    statement = insert(dead_letters).values(id=new_id(), **values)
+    opened: UUID | None = connection.scalar(
+        statement.on_conflict_do_nothing(index_elements=["source", "source_id"]).returning(dead_letters.c.id)
+    )
+    return opened
+
+
+def change_letter(connection: sa.Connection, letter_id: UUID, **values: Any) -> None:
+    """Change columns of an entry that the caller has locked. Transaction: joins."""
+    connection.execute(sa.update(dead_letters).where(dead_letters.c.id == letter_id).values(**values))
+
+
+def add_note(connection: sa.Connection, letter_id: UUID, *, author: str, text: str, now: datetime) -> None:
+    """Append a note. Transaction: joins."""
+    connection.execute(
+        sa.insert(dead_letter_notes).values(
+            id=new_id(), dead_letter_id=letter_id, at=now, author=author, text=text
+        )
+    )
+
+
+def _select() -> sa.Select[Any]:
+    return sa.select(*(dead_letters.c[name] for name in DeadLetter.__slots__))
+
+
+def _one(row: Any, letter_id: UUID) -> DeadLetter:
+    if row is None:
+        raise DeadLetterNotFound(f"no dead letter {letter_id}", hint="see `remand dlq list`")
+    return _letter(row)
+
+
+def _letter(row: Any) -> DeadLetter:
+    values = row._asdict()
+    values["status"] = DeadLetterStatus(values["status"])
+    return DeadLetter(**values)

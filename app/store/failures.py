@@ -1,0 +1,92 @@
+"""Failed attempts on their way: taken by the worker of their retry queue, decided, applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """A failed attempt that waits for the decision of its retry queue."""
+
+    workflow_id: UUID
+    step: str
+    attempt: int
+    outcome: str
+    failures: int
+    lost_attempts: int
+    failure: dict[str, Any]
+    template_id: int
+    handler: str
+    queue: str
+    worker: UUID | None
+    policy: str
+    """The policy it was routed to: the one whose queue it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedRetry:
+    """A failed attempt that is to be repeated."""
+
+    failed: FailedAttempt
+    due_at: datetime
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedDeath:
+    """A failed attempt after which its step cannot go on."""
+
+    failed: FailedAttempt
+    reason: str
+    explanation: str
+
+
+def take_failures(connection: sa.Connection, queue: str, k: int) -> list[FailedAttempt]:
+    """Lock up to `k` failed attempts of a retry queue and their workflows. Transaction: joins."""
+    rows = connection.execute(
+        sa.text("select * from remand.take_failures(:queue, :k)"), {"queue": queue, "k": k}
+    )
+    return [FailedAttempt(*row) for row in rows]
+
+
+def schedule_retries(
+    connection: sa.Connection, retries: Sequence[DecidedRetry], *, by: str, now: datetime
+) -> list[str]:
+    """Let steps wait until they are due; return the queues that got work at once. Transaction: joins."""
+    rows = connection.execute(
+        sa.text(
+            "select * from remand.schedule_retries(:ids, :steps, :attempts, cast(:due as timestamptz[]), :why, :by, :now)"
+        ),
+        {
+            "ids": [retry.failed.workflow_id for retry in retries],
+            "steps": [retry.failed.step for retry in retries],
+            "attempts": [retry.failed.attempt for retry in retries],
+            "due": [retry.due_at for retry in retries],
+            "why": [retry.explanation for retry in retries],
+            "by": by,
+            "now": now,
+        },
+    )
+    return [row[0] for row in rows]
+
+
+def fail_steps(connection: sa.Connection, deaths: Sequence[DecidedDeath], *, by: str, now: datetime) -> None:
+    """Move steps to error and roll their workflows up. Transaction: joins; open the letters in it too."""
+    connection.execute(
+        sa.text("select remand.fail_steps(:ids, :steps, :attempts, :why, :by, :now)"),
+        {
+            "ids": [death.failed.workflow_id for death in deaths],
+            "steps": [death.failed.step for death in deaths],
+            "attempts": [death.failed.attempt for death in deaths],
+            "why": [death.explanation for death in deaths],
+            "by": by,
+            "now": now,
+        },
+    )

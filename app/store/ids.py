@@ -1,0 +1,57 @@
+"""Ids as people type them: a whole UUID, or enough of its beginning or end."""
+
+from __future__ import annotations
+
+import re
+from uuid import UUID
+
+import uuid_utils
+
+from app.domain.errors import AmbiguousId, NotFound
+from app.store.session import Database
+
+_TYPED = re.compile(r"[0-9a-f-]{1,36}")
+_SHOWN = 5
+
+
+def new_id() -> UUID:
+    """Return a new UUIDv7."""
+    return UUID(int=uuid_utils.uuid7().int)
+
+
+def find_id(database: Database, table: str, typed: str, missing: type[NotFound]) -> UUID:
+    """Return the id of a row of `workflows` or `dead_letters` from what a person typed. Transaction: own.
+
+    A prefix prunes to its partition and uses the primary key; the short form that lists show is the id's end.
+
+    Raises:
+        missing: nothing fits.
+        AmbiguousId: several fit.
+    """
+    text = typed.strip().lower()
+    noun = table.replace("_", " ").removesuffix("s")
+    if not _TYPED.fullmatch(text):
+        raise missing(f"{typed!r} is no id of a {noun}", hint="an id is hexadecimal, as the lists show it")
+    try:
+        if len(text) in (32, 36):
+            return UUID(text)
+    except ValueError:
+        raise missing(f"{typed!r} is no id of a {noun}") from None
+    rows = database.call(
+        f"(select id from remand.{table} where id between %s and %s limit {_SHOWN})"
+        f" union (select id from remand.{table} where right(id::text, %s) = %s"
+        f" order by id desc limit {_SHOWN})",
+        (_bound(text, "0"), _bound(text, "f"), len(text), text),
+    )
+    if not rows:
+        raise missing(f"no {noun} has an id that begins or ends with {typed!r}")
+    if len(rows) > 1:
+        listed = ", ".join(str(row[0]) for row in rows[:_SHOWN])
+        raise AmbiguousId(f"{typed!r} fits several: {listed}", hint="type more of it")
+    found: UUID = rows[0][0]
+    return found
+
+
+def _bound(text: str, filler: str) -> UUID:
+    digits = text.replace("-", "")[:32]
+    return UUID(digits + filler * (32 - len(digits)))

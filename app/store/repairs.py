@@ -1,0 +1,188 @@
+"""The single moves that operators' verbs are made of. All join the verb's transaction, which holds the workflow."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.errors import DeadLetterNotFound
+from app.domain.states import StepState
+
+_LIVE = (
+    "array['pending','initializing','enqueuing_steps','steps_in_process','evaluating_results',"
+    "'waiting_for_dependencies','waiting_for_retry','blocked_by_failures']"
+)
+
+
+def step_state(connection: sa.Connection, workflow_id: UUID, step: str) -> StepState | None:
+    """Return a step's state, None if there is no such step."""
+    state = connection.scalar(
+        sa.text("select state from remand.steps where workflow_id = :id and name = :step"),
+        {"id": workflow_id, "step": step},
+    )
+    return None if state is None else StepState(state)
+
+
+def failed_steps(connection: sa.Connection, workflow_id: UUID) -> list[str]:
+    """Return the steps in error, in template order."""
+    rows = connection.execute(
+        sa.text(
+            "select name from remand.steps where workflow_id = :id and state = 'error' order by position"
+        ),
+        {"id": workflow_id},
+    )
+    return [row[0] for row in rows]
+
+
+def workflow_of_letter(connection: sa.Connection, letter_id: UUID) -> UUID:
+    """Return the workflow of an entry.
+
+    Raises:
+        DeadLetterNotFound: no entry has that id.
+    """
+    workflow_id: UUID | None = connection.scalar(
+        sa.text("select workflow_id from remand.dead_letters where id = :id"), {"id": letter_id}
+    )
+    if workflow_id is None:
+        raise DeadLetterNotFound(f"no dead letter {letter_id}", hint="see `remand dlq list`")
+    return workflow_id
+
+
+def set_input(connection: sa.Connection, workflow_id: UUID, step: str, text: str) -> None:
+    """Give a step an input of its own (JSON text)."""
+    _update(connection, "input = cast(cast(:value as text) as jsonb)", workflow_id, step, value=text)
+
+
+def set_result(connection: sa.Connection, workflow_id: UUID, step: str, text: str) -> None:
+    """Store a result that a person gave (JSON text)."""
+    _update(connection, "result = cast(cast(:value as text) as jsonb)", workflow_id, step, value=text)
+
+
+def forget_failures(connection: sa.Connection, workflow_id: UUID, step: str) -> None:
+    """Start the counts of failures and lost attempts anew; attempts keep their numbers."""
+    _update(connection, "failures = 0, lost_attempts = 0", workflow_id, step)
+
+
+def leave_queue(connection: sa.Connection, workflow_id: UUID, step: str) -> None:
+    """Take a step out of the run queue: whoever runs it has lost it."""
+    connection.execute(
+        sa.text("delete from remand.run_queue where workflow_id = :id and step = :step"),
+        {"id": workflow_id, "step": step},
+    )
+
+
+def wake(connection: sa.Connection, workflow_id: UUID, step: str, *, by: str, now: datetime) -> list[str]:
+    """Make a waiting retry due at once; return the queues that got work."""
+    rows = connection.execute(
+        sa.text("select * from remand.wake(:ids, :steps, :by, :now)"),
+        {"ids": [workflow_id], "steps": [step], "by": by, "now": now},
+    )
+    return [row[0] for row in rows]
+
+
+def reopen(
+    connection: sa.Connection, workflow_id: UUID, *, by: str, reason: str | None, now: datetime
+) -> bool:
+    """Let a workflow that stands still for its failures go on; False if it does not stand still."""
+    connection.execute(sa.text("update remand.workflows set hold = null where id = :id"), {"id": workflow_id})
+    return _move(
+        connection,
+        "array['blocked_by_failures','error']",
+        "reopen",
+        "waiting_for_dependencies",
+        workflow_id,
+        by=by,
+        reason=reason,
+        now=now,
+    )
+
+
+def evaluate(connection: sa.Connection, workflow_id: UUID, *, by: str, now: datetime) -> list[str]:
+    """Enqueue what is ready and roll the workflow up; return the queues that got work."""
+    rows = connection.execute(
+        sa.text("select * from remand.evaluate(:ids, :by, :now)"),
+        {"ids": [workflow_id], "by": by, "now": now},
+    )
+    return [row[0] for row in rows]
+
+
+def cancel(
+    connection: sa.Connection, workflow_id: UUID, *, by: str, reason: str | None, now: datetime
+) -> bool:
+    """Cancel a workflow with its open steps; False if it has ended."""
+    rows = connection.execute(
+        sa.text("select * from remand.cancel(:ids, :by, :reason, :now)"),
+        {"ids": [workflow_id], "by": by, "reason": reason, "now": now},
+    ).all()
+    return bool(rows)
+
+
+def give_up(
+    connection: sa.Connection, workflow_id: UUID, *, by: str, reason: str | None, now: datetime
+) -> bool:
+    """Move a blocked workflow to error; False if it is not blocked."""
+    return _move(
+        connection,
+        "array['blocked_by_failures']",
+        "give_up",
+        "error",
+        workflow_id,
+        by=by,
+        reason=reason,
+        now=now,
+    )
+
+
+def resolve_workflow(
+    connection: sa.Connection, workflow_id: UUID, *, by: str, reason: str | None, now: datetime
+) -> bool:
+    """Declare a whole workflow done by hand: its open steps are resolved with it; False if it has ended."""
+    moved = _move(
+        connection, _LIVE, "resolve_manually", "resolved_manually", workflow_id, by=by, reason=reason, now=now
+    )
+    if not moved:
+        return False
+    connection.execute(sa.text("delete from remand.run_queue where workflow_id = :id"), {"id": workflow_id})
+    connection.execute(
+        sa.text(
+            "select remand.move_steps(array_agg(workflow_id), array_agg(name), array_agg(distinct state),"
+            " 'resolve_manually', 'resolved_manually', :by, :reason, :now) from remand.steps"
+            " where workflow_id = :id and state not in ('complete', 'cancelled', 'resolved_manually')"
+        ),
+        {"id": workflow_id, "by": by, "reason": reason, "now": now},
+    )
+    connection.execute(
+        sa.text(
+            "update remand.workflows set open_steps = 0, error_steps = 0, troubled = false where id = :id"
+        ),
+        {"id": workflow_id},
+    )
+    return True
+
+
+def _move(
+    connection: sa.Connection,
+    from_states: str,
+    event: str,
+    to_state: str,
+    workflow_id: UUID,
+    *,
+    by: str,
+    reason: str | None,
+    now: datetime,
+) -> bool:
+    rows = connection.execute(
+        sa.text(f"select * from remand.move_workflows(:ids, {from_states}, :event, :to, :by, :reason, :now)"),
+        {"ids": [workflow_id], "event": event, "to": to_state, "by": by, "reason": reason, "now": now},
+    ).all()
+    return bool(rows)
+
+
+def _update(connection: sa.Connection, assignment: str, workflow_id: UUID, step: str, **values: Any) -> None:
+    connection.execute(
+        sa.text(f"update remand.steps set {assignment} where workflow_id = :id and name = :step"),
+        {"id": workflow_id, "step": step, **values},
+    )

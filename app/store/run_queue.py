@@ -1,0 +1,234 @@
+"""The hot path: claim, settle and what can go wrong with a claim. One call, one round trip, one transaction.
+
+Every call names the worker incarnation and the attempt; what that worker no longer holds is not touched, and
+the rows that come back say what counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.clock import Clock
+from app.store.session import Database
+
+_CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s)"
+_SETTLE = (
+    "select * from remand.settle(%s::uuid[], %s::text[], %s::int[], %s::text[]::jsonb[],"
+    " %s, %s, %s, %s, %s, %s, 'claimed', %s)"
+)
+_FAIL = (
+    "select * from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[],"
+    " %s::text[]::jsonb[], %s::text[], %s, %s)"
+)
+_GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[], %s)"
+_INTERRUPT = "select * from remand.interrupt(%s, %s::uuid[], %s::text[], %s::int[], %s)"
+_RENEW = (
+    "update remand.run_queue set lease_until = coalesce(%s, clock_timestamp()) + make_interval(secs => %s)"
+    " where workflow_id = %s and step = %s and attempt = %s and worker = %s and phase = 'claimed' returning 1"
+)
+_CHECKPOINT = (
+    "with held as (" + _RENEW + ") update remand.steps set checkpoint = %s::text::jsonb"
+    " where workflow_id = %s and name = %s and exists (select from held) returning 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An attempt that this worker may run until its lease ends."""
+
+    workflow_id: UUID
+    step: str
+    attempt: int
+    handler: str
+    timeout_seconds: float
+    commit_each: bool
+    input: Any
+    parents: dict[str, Any] | None
+    checkpoint: Any
+    lease_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A good end: the result as canonical JSON text."""
+
+    claim: Claim
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndedBadly:
+    """A bad end: the failure as JSON text and the policy whose queue decides."""
+
+    workflow_id: UUID
+    step: str
+    attempt: int
+    worker: UUID
+    outcome: str
+    failure: str
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a settle brought."""
+
+    claims: list[Claim] = field(default_factory=list)
+    ring: list[str] = field(default_factory=list)
+    counted: int = 0
+    parked: int = 0
+
+
+class RunQueue:
+    """The run queue as one process of one worker incarnation sees it."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        worker: UUID,
+        pid: int,
+        timeout_seconds: float,
+        slack_seconds: float,
+    ) -> None:
+        """`timeout_seconds`: of steps that name none; `slack_seconds`: what a lease adds to the step's timeout."""
+        self._database = database
+        self._clock = clock
+        self._worker = worker
+        self._pid = pid
+        self._times = (timeout_seconds, slack_seconds)
+
+    @property
+    def worker(self) -> UUID:
+        """The incarnation this process belongs to."""
+        return self._worker
+
+    def claim(self, queue: str, k: int) -> list[Claim]:
+        """Claim up to `k` due steps. Transaction: own."""
+        rows = self._database.call(
+            _CLAIM, (queue, k, self._worker, self._pid, *self._times, self._clock.fixed())
+        )
+        return [Claim(*row) for row in rows]
+
+    def settle(self, results: Sequence[Completed], queue: str, k: int) -> Settled:
+        """Record results and claim up to `k` of the steps that became ready in `queue`. Transaction: own.
+
+        Idempotent: a result that was recorded before, or whose claim is lost, is not counted again.
+        """
+        claims = [result.claim for result in results]
+        rows = self._database.call(
+            _SETTLE,
+            (
+                [claim.workflow_id for claim in claims],
+                [claim.step for claim in claims],
+                [claim.attempt for claim in claims],
+                [result.result for result in results],
+                self._worker,
+                self._pid,
+                queue,
+                k,
+                *self._times,
+                self._clock.fixed(),
+            ),
+        )
+        return _settled(rows)
+
+    def fail(self, ended: Sequence[EndedBadly], *, by: str) -> int:
+        """Record attempts that ended badly; return how many counted. Transaction: own. Idempotent."""
+        return fail_attempts(self._database, self._clock, ended, by=by)
+
+    def give_back(self, claims: Iterable[Claim]) -> list[str]:
+        """Give unstarted claims back, uncounted; return the queues that have work again. Transaction: own."""
+        held = list(claims)
+        return self._give_back(
+            self._pid, [claim.workflow_id for claim in held], [claim.step for claim in held], [], []
+        )
+
+    def give_back_unknown(self, known: Iterable[Claim]) -> list[str]:
+        """Give back what is claimed by this process but not in `known`: claims whose answer was lost.
+
+        Transaction: own.
+        """
+        kept = list(known)
+        return self._give_back(
+            self._pid, None, None, [claim.workflow_id for claim in kept], [claim.step for claim in kept]
+        )
+
+    def give_back_of(self, pid: int | None, *, but: Sequence[tuple[UUID, str]] = ()) -> list[str]:
+        """Give back the unstarted claims of a dead process of this worker (None: all). Transaction: own."""
+        return self._give_back(pid, None, None, [key[0] for key in but], [key[1] for key in but])
+
+    def interrupt(self, running: Sequence[tuple[UUID, str, int]]) -> list[str]:
+        """End attempts that a shutdown cut short; they are due again at once. Transaction: own."""
+        rows = self._database.call(
+            _INTERRUPT,
+            (
+                self._worker,
+                [key[0] for key in running],
+                [key[1] for key in running],
+                [key[2] for key in running],
+                self._clock.fixed(),
+            ),
+        )
+        return [row[0] for row in rows]
+
+    def renew(self, claim: Claim) -> bool:
+        """Extend the lease of a running attempt; False when it is no longer ours. Transaction: own."""
+        return bool(self._database.call(_RENEW, self._renewal(claim)))
+
+    def checkpoint(self, claim: Claim, value: str) -> bool:
+        """Save a checkpoint (JSON text) and extend the lease; False when it is no longer ours. Transaction: own."""
+        return bool(
+            self._database.call(_CHECKPOINT, (*self._renewal(claim), value, claim.workflow_id, claim.step))
+        )
+
+    def _renewal(self, claim: Claim) -> tuple[Any, ...]:
+        seconds = claim.timeout_seconds + self._times[1]
+        return (self._clock.fixed(), seconds, claim.workflow_id, claim.step, claim.attempt, self._worker)
+
+    def _give_back(self, *arguments: Any) -> list[str]:
+        rows = self._database.call(_GIVE_BACK, (self._worker, *arguments, self._clock.fixed()))
+        return [row[0] for row in rows]
+
+
+def fail_attempts(database: Database, clock: Clock, ended: Sequence[EndedBadly], *, by: str) -> int:
+    """Record attempts of any workers that ended badly; return how many counted. Transaction: own. Idempotent."""
+    rows = database.call(
+        _FAIL,
+        (
+            [end.workflow_id for end in ended],
+            [end.step for end in ended],
+            [end.attempt for end in ended],
+            [end.worker for end in ended],
+            [end.outcome for end in ended],
+            [end.failure for end in ended],
+            [end.policy for end in ended],
+            by,
+            clock.fixed(),
+        ),
+    )
+    return len(rows)
+
+
+def _settled(rows: Iterable[tuple[Any, ...]]) -> Settled:
+    claims: list[Claim] = []
+    ring: list[str] = []
+    counted = parked = 0
+    for kind, *columns in rows:
+        match kind:
+            case "claimed":
+                claims.append(Claim(*columns))
+            case "ring":
+                ring.append(columns[1])
+            case "settled":
+                counted += 1
+            case "parked":
+                parked += 1
+            case _:
+                raise ValueError(f"settle returned an unknown kind {kind!r}")
+    return Settled(claims, ring, counted, parked)

@@ -1,0 +1,138 @@
+"""Steps and attempts, read as values; the movers that operators use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.errors import StepNotFound
+from app.domain.states import StepState
+from app.store.session import Database
+
+_COLUMNS = """
+    s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on, s.children,
+    s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at, s.started_at,
+    s.ended_at, s.input, s.checkpoint, s.failure, s.result, q.phase, q.due_at
+  from remand.steps s left join remand.run_queue q on q.workflow_id = s.workflow_id and q.step = s.name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step as stored, with its place in the run queue if it is live."""
+
+    workflow_id: UUID
+    name: str
+    position: int
+    handler: str
+    queue: str
+    priority: int
+    timeout_seconds: float | None
+    depends_on: list[str]
+    children: list[str]
+    state: StepState
+    open_parents: int
+    attempt: int
+    failures: int
+    lost_attempts: int
+    worker: UUID | None
+    enqueued_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    input: Any
+    checkpoint: Any
+    failure: dict[str, Any] | None
+    result: Any
+    phase: str | None
+    due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt; `outcome` is "running" for the one under way."""
+
+    step: str
+    attempt: int
+    outcome: str
+    worker: UUID | None
+    hostname: str | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    failure: dict[str, Any] | None
+    policy: str | None
+    decision: str | None
+    decided_at: datetime | None
+    due_at: datetime | None
+    explanation: str | None
+
+
+def steps_of(database: Database, workflow_id: UUID) -> list[Step]:
+    """Read the steps of a workflow in the order of its template. Transaction: own."""
+    rows = database.call(
+        f"select {_COLUMNS} where s.workflow_id = %s order by s.position, s.name", (workflow_id,)
+    )
+    return [_step(row) for row in rows]
+
+
+def get_step(database: Database, workflow_id: UUID, name: str) -> Step:
+    """Read a step. Transaction: own.
+
+    Raises:
+        StepNotFound: the workflow has no step of that name.
+    """
+    rows = database.call(f"select {_COLUMNS} where s.workflow_id = %s and s.name = %s", (workflow_id, name))
+    if not rows:
+        raise StepNotFound(f"workflow {workflow_id} has no step {name!r}")
+    return _step(rows[0])
+
+
+def attempts_of(database: Database, workflow_id: UUID, step: str | None = None) -> list[Attempt]:
+    """Read the attempts of a workflow, or of one step, in order. Transaction: own."""
+    rows = database.call(
+        "select a.step, a.attempt, a.outcome, a.worker, w.hostname, a.started_at, a.ended_at, a.failure, a.policy,"
+        " a.decision, a.decided_at, a.due_at, a.explanation"
+        " from remand.all_attempts a left join remand.workers w on w.id = a.worker"
+        " where a.workflow_id = %s and (%s::text is null or a.step = %s) order by a.step, a.attempt",
+        (workflow_id, step, step),
+    )
+    return [Attempt(*row) for row in rows]
+
+
+def move_step(
+    connection: sa.Connection,
+    workflow_id: UUID,
+    step: str,
+    *,
+    from_states: Sequence[StepState],
+    event: str,
+    to_state: StepState,
+    by: str,
+    reason: str | None,
+    now: datetime,
+) -> bool:
+    """Move a step if it is in one of `from_states`; False if not. Transaction: joins; the workflow is locked."""
+    moved = connection.execute(
+        sa.text("select * from remand.move_steps(:ids, :steps, :from, :event, :to, :by, :reason, :now)"),
+        {
+            "ids": [workflow_id],
+            "steps": [step],
+            "from": [str(state) for state in from_states],
+            "event": event,
+            "to": str(to_state),
+            "by": by,
+            "reason": reason,
+            "now": now,
+        },
+    ).all()
+    return bool(moved)
+
+
+def _step(row: Sequence[Any]) -> Step:
+    values = list(row)
+    values[9] = StepState(values[9])
+    return Step(*values)

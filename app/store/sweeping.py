@@ -1,0 +1,119 @@
+"""What the sweeps look for. Every query reads live work only: its cost does not grow with history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.clock import Clock
+from app.store.session import Database
+
+_WAITING_QUEUES = """
+with recursive ready as (
+  (select queue from remand.run_queue where phase = 'ready' order by queue limit 1)
+  union all
+  select (select q.queue from remand.run_queue q where q.phase = 'ready' and q.queue > r.queue order by q.queue limit 1)
+    from ready r where r.queue is not null),
+failed as (
+  (select queue from remand.run_queue where phase = 'failed' order by queue limit 1)
+  union all
+  select (select q.queue from remand.run_queue q where q.phase = 'failed' and q.queue > f.queue order by q.queue limit 1)
+    from failed f where f.queue is not null)
+select queue from ready where queue is not null union select queue from failed where queue is not null
+"""
+_ORPHANS = """
+with alive as materialized (select id, hostname from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
+select q.workflow_id, q.step, q.attempt, q.worker, coalesce(w.hostname, 'unknown'),
+       case when a.id is null then 'gone' else 'lease' end
+  from remand.run_queue q left join alive a on a.id = q.worker left join remand.workers w on w.id = q.worker
+ where q.phase = 'claimed'
+   and (a.id is null or q.lease_until < coalesce(%(now)s, clock_timestamp()))
+   and clock_timestamp() >= pg_postmaster_start_time() + make_interval(secs => %(pause)s)
+ limit %(limit)s
+"""
+_GONE = """
+update remand.workers w set stopped_at = coalesce(%(now)s, clock_timestamp())
+ where w.stopped_at is null
+   and w.id not in (select id from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
+returning w.id, w.hostname, w.heartbeat_at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A claim whose worker is gone, or whose lease is over."""
+
+    workflow_id: UUID
+    step: str
+    attempt: int
+    worker: UUID
+    hostname: str
+    cause: str
+    """"gone" or "lease"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a worker counts as dead, in seconds."""
+
+    gone: float
+    silent: float
+    pause: float
+    """For so long after a restart of Postgres nobody is declared dead."""
+
+
+def waiting_queues(database: Database) -> list[str]:
+    """Return the queues that have due work nobody has claimed. Transaction: own."""
+    return [row[0] for row in database.call(_WAITING_QUEUES)]
+
+
+def heard_queues(database: Database, limits: Limits, clock: Clock) -> set[str]:
+    """Return the queues that some live worker consumes. Transaction: own."""
+    rows = database.call(
+        "select distinct unnest(queues) from remand.live_workers(%s, %s, %s, %s)",
+        (limits.gone, limits.silent, limits.pause, clock.fixed()),
+    )
+    return {row[0] for row in rows}
+
+
+def wake_due(database: Database, clock: Clock, limit: int) -> tuple[int, list[str]]:
+    """Enqueue retries that are due; return how many, and the queues that got work. Transaction: own."""
+    rows = database.call("select woken, queues from remand.wake_due(%s, %s)", (limit, clock.fixed()))
+    return rows[0][0], rows[0][1]
+
+
+def find_orphans(database: Database, clock: Clock, limits: Limits, limit: int) -> list[Orphan]:
+    """Find claims that nobody works on any more. Transaction: own; nothing is locked."""
+    with database.cursor() as cursor:
+        cursor.execute(_ORPHANS, {**_named(limits), "now": clock.fixed(), "limit": limit})
+        return [Orphan(*row) for row in cursor.fetchall()]
+
+
+def mark_gone(database: Database, clock: Clock, limits: Limits) -> list[tuple[UUID, str]]:
+    """Mark dead incarnations as stopped; return their ids and names. Transaction: own."""
+    with database.cursor() as cursor:
+        cursor.execute(_GONE, {**_named(limits), "now": clock.fixed()})
+        return [(row[0], row[1]) for row in cursor.fetchall()]
+
+
+def settle_parked(
+    database: Database, clock: Clock, *, limit: int, timeout_seconds: float, slack_seconds: float
+) -> tuple[int, list[str]]:
+    """Apply parked results; return how many, and the queues that got work. Transaction: own."""
+    rows = database.call(
+        "select settled, queues from remand.settle_parked(%s, %s, %s, %s)",
+        (limit, timeout_seconds, slack_seconds, clock.fixed()),
+    )
+    return rows[0][0], rows[0][1]
+
+
+def ensure_partitions(database: Database, clock: Clock, ahead: int) -> list[str]:
+    """Create missing partitions of this month and `ahead` more; return the new ones. Transaction: own."""
+    rows = database.call(
+        "select * from remand.ensure_partitions(coalesce(%s, clock_timestamp()), %s)", (clock.fixed(), ahead)
+    )
+    return [row[0] for row in rows]
+
+
+def _named(limits: Limits) -> dict[str, float]:
+    return {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause}

@@ -1,0 +1,169 @@
+"""Published templates. A published version never changes, so a process may remember what it has read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.dag import children_of
+from app.domain.errors import TemplateChanged, TemplateNotFound
+from app.domain.template import Template, content_hash, from_definition, to_definition
+from app.store.session import Database
+from app.store.tables import template_steps, templates
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTemplate:
+    """A template as stored."""
+
+    id: int
+    template: Template
+    hash: str
+    created_at: datetime
+
+
+class Templates:
+    """Read and publish templates; a cache over the immutable rows."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._by_id: dict[int, PublishedTemplate] = {}
+        self._by_ref: dict[tuple[str, str, str], PublishedTemplate] = {}
+
+    def publish(self, template: Template) -> bool:
+        """Store a template with its steps; return False when this very version is there already.
+
+        Transaction: own. Idempotent: by content.
+
+        Raises:
+            TemplateChanged: the version exists with another content.
+        """
+        digest = content_hash(template)
+        with self._database.begin() as connection:
+            row = connection.execute(_insert(template, digest)).first()
+            if row is not None:
+                connection.execute(sa.insert(template_steps), _step_rows(row.id, template))
+                return True
+            stored = connection.execute(
+                _select_ref(template.namespace, template.name, template.version)
+            ).one()
+        if stored.hash != digest:
+            raise TemplateChanged(
+                f"template {template.ref} is published with another content",
+                hint="a published version never changes: give the new content a new version",
+                details={"template": template.ref},
+            )
+        return False
+
+    def find(self, ref: str) -> PublishedTemplate:
+        """Find by "namespace/name:version", or the newest of "namespace/name", or "name" if that is unambiguous.
+
+        Raises:
+            TemplateNotFound: nothing, or nothing unambiguous, has that name.
+        """
+        path, _, version = ref.partition(":")
+        namespace, _, name = path.rpartition("/")
+        if namespace and version and (namespace, name, version) in self._by_ref:
+            return self._by_ref[namespace, name, version]
+        query = sa.select(templates).where(templates.c.name == name).order_by(templates.c.id.desc())
+        if namespace:
+            query = query.where(templates.c.namespace == namespace)
+        if version:
+            query = query.where(templates.c.version == version)
+        with self._database.begin() as connection:
+            rows = connection.execute(query).all()
+        if len({row.namespace for row in rows}) != 1:
+            raise _not_found(ref, [f"{row.namespace}/{row.name}" for row in rows])
+        return self._remember(rows[0])
+
+    def get(self, template_id: int) -> PublishedTemplate:
+        """Return a template by its key."""
+        known = self._by_id.get(template_id)
+        if known is not None:
+            return known
+        with self._database.begin() as connection:
+            return self._remember(
+                connection.execute(sa.select(templates).where(templates.c.id == template_id)).one()
+            )
+
+    def listed(self) -> list[PublishedTemplate]:
+        """Return all templates, by name, newest version first. Transaction: own."""
+        query = sa.select(templates).order_by(templates.c.namespace, templates.c.name, templates.c.id.desc())
+        with self._database.begin() as connection:
+            return [self._remember(row) for row in connection.execute(query)]
+
+    def of_workflows(self, ids: Sequence[UUID]) -> dict[UUID, Template]:
+        """Return the template of each workflow. Transaction: own."""
+        rows = self._database.call(
+            "select id, template_id from remand.workflows where id = any(%s::uuid[])", (list(ids),)
+        )
+        return {row[0]: self.get(row[1]).template for row in rows}
+
+    def _remember(self, row: Any) -> PublishedTemplate:
+        known = self._by_id.get(row.id)
+        if known is None:
+            known = PublishedTemplate(row.id, from_definition(row.definition), row.hash, row.created_at)
+            self._by_id[row.id] = known
+            self._by_ref[row.namespace, row.name, row.version] = known
+        return known
+
+
+def _insert(template: Template, digest: str) -> Any:
+    from sqlalchemy.dialects.postgresql import insert
+
+    return (
+        insert(templates)
+        .values(
+            namespace=template.namespace,
+            name=template.name,
+            version=template.version,
+            definition=to_definition(template),
+            hash=digest,
+            on_failure=template.on_failure,
+            created_at=sa.func.clock_timestamp(),
+        )
+        .on_conflict_do_nothing()
+        .returning(templates.c.id)
+    )
+
+
+def _step_rows(template_id: int, template: Template) -> list[dict[str, Any]]:
+    children = children_of({step.name: step.depends_on for step in template.steps})
+    return [
+        {
+            "template_id": template_id,
+            "name": step.name,
+            "position": position,
+            "handler": step.handler,
+            "queue": step.queue,
+            "priority": step.priority,
+            "timeout_seconds": step.timeout_seconds,
+            "commit_each": step.commit == "each",
+            "depends_on": list(step.depends_on),
+            "children": list(children[step.name]),
+        }
+        for position, step in enumerate(template.steps)
+    ]
+
+
+def _select_ref(namespace: str, name: str, version: str) -> Any:
+    return sa.select(templates).where(
+        templates.c.namespace == namespace, templates.c.name == name, templates.c.version == version
+    )
+
+
+def _not_found(ref: str, candidates: Iterable[str]) -> TemplateNotFound:
+    several = sorted(set(candidates))
+    if several:
+        return TemplateNotFound(
+            f"template {ref!r} is ambiguous: {', '.join(several)}", hint="name it as namespace/name"
+        )
+    return TemplateNotFound(
+        f"no template {ref!r} is published",
+        hint="see `remand template list`; publish one with `remand template publish FILE`",
+    )

@@ -1,0 +1,201 @@
+"""Workflows: written by one function call, read as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.clock import Clock
+from app.domain.errors import WorkflowNotFound
+from app.domain.states import WorkflowState
+from app.store.ids import find_id
+from app.store.session import Database
+
+_SUBMIT = (
+    "select workflow_id, created from remand.submit(%s, %s::uuid[], %s::text[]::jsonb[], %s::text[],"
+    " %s::smallint[], %s, %s) order by ordinal"
+)
+_COLUMNS = """
+    f.id, t.namespace, t.name, t.version, f.state, f.state_since, f.created_at, f.priority, f.input,
+    f.submitted_by, f.open_steps, f.error_steps, f.hold, f.template_id
+  from remand.workflows f join remand.templates t on t.id = f.template_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewWorkflow:
+    """A workflow to be stored: validated input as JSON text, identity key or None."""
+
+    id: UUID
+    input: str
+    key: str | None
+    priority: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What a submit answered: `created` is False when the identity, or the id, was there already."""
+
+    workflow_id: UUID
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow as stored."""
+
+    id: UUID
+    namespace: str
+    name: str
+    version: str
+    state: WorkflowState
+    state_since: datetime
+    created_at: datetime
+    priority: int
+    input: Any
+    submitted_by: str
+    open_steps: int
+    error_steps: int
+    hold: str | None
+    template_id: int
+
+    @property
+    def ref(self) -> str:
+        """The template, "namespace/name:version"."""
+        return f"{self.namespace}/{self.name}:{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One move of a workflow (`step` is None) or of one of its steps."""
+
+    seq: int
+    kind: str
+    step: str | None
+    from_state: str
+    event: str
+    to_state: str
+    at: datetime
+    by: str
+    reason: str | None
+
+
+def insert_workflows(
+    database: Database, clock: Clock, template_id: int, new: Sequence[NewWorkflow], *, by: str
+) -> list[Submitted]:
+    """Store workflows of one template, all or nothing; one answer each, in order. Transaction: own.
+
+    Idempotent: by id and by identity key.
+    """
+    rows = database.call(_SUBMIT, submit_arguments(template_id, new, by, clock))
+    return [Submitted(*row) for row in rows]
+
+
+def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, clock: Clock) -> tuple[Any, ...]:
+    """Return the arguments of the SQL function `remand.submit`."""
+    return (
+        template_id,
+        [one.id for one in new],
+        [one.input for one in new],
+        [one.key for one in new],
+        [one.priority for one in new],
+        by,
+        clock.fixed(),
+    )
+
+
+def get_workflow(database: Database, workflow_id: UUID) -> Workflow:
+    """Read a workflow. Transaction: own.
+
+    Raises:
+        WorkflowNotFound: no workflow has that id.
+    """
+    rows = database.call(f"select {_COLUMNS} where f.id = %s", (workflow_id,))
+    if not rows:
+        raise WorkflowNotFound(f"no workflow {workflow_id}", hint="see `remand workflow list`")
+    return _workflow(rows[0])
+
+
+def find_workflow(database: Database, prefix: str) -> Workflow:
+    """Read a workflow by its id or by a prefix or suffix of it that no other has. Transaction: own.
+
+    Raises:
+        WorkflowNotFound: nothing fits.
+        AmbiguousId: several fit.
+    """
+    return get_workflow(database, find_id(database, "workflows", prefix, WorkflowNotFound))
+
+
+def list_workflows(
+    database: Database,
+    *,
+    states: Sequence[str] = (),
+    template: str | None = None,
+    limit: int = 50,
+    before: UUID | None = None,
+) -> list[Workflow]:
+    """Read workflows, newest first; `template` is "name" or "namespace/name". Transaction: own."""
+    where, arguments = ["true"], dict[str, Any](limit=limit)
+    if states:
+        where.append("f.state = any(%(states)s)")
+        arguments["states"] = list(states)
+    if before is not None:
+        where.append("f.id < %(before)s")
+        arguments["before"] = before
+    if template is not None:
+        where.append("(t.name = %(template)s or t.namespace || '/' || t.name = %(template)s)")
+        arguments["template"] = template
+    sql = f"select {_COLUMNS} where {' and '.join(where)} order by f.id desc limit %(limit)s"
+    with database.cursor() as cursor:
+        cursor.execute(sql, arguments)
+        return [_workflow(row) for row in cursor.fetchall()]
+
+
+def states_of(database: Database, ids: Sequence[UUID]) -> dict[UUID, WorkflowState]:
+    """Read only the states. Transaction: own."""
+    rows = database.call("select id, state from remand.workflows where id = any(%s::uuid[])", (list(ids),))
+    return {row[0]: WorkflowState(row[1]) for row in rows}
+
+
+def moves_of(database: Database, workflow_id: UUID) -> list[Move]:
+    """Read every move of a workflow and of its steps, in order. Transaction: own."""
+    rows = database.call(
+        "select seq, kind, step, from_state, event, to_state, at, by, reason from remand.moves"
+        " where workflow_id = %s order by at, seq",
+        (workflow_id,),
+    )
+    return [Move(*row) for row in rows]
+
+
+def counts_by_state(database: Database) -> dict[WorkflowState, int]:
+    """Count the workflows that are not final, by state. Transaction: own."""
+    rows = database.call(
+        "select state, count(*) from remand.workflows"
+        " where state not in ('complete', 'error', 'cancelled', 'resolved_manually') group by state"
+    )
+    return {WorkflowState(row[0]): row[1] for row in rows}
+
+
+def lock_workflow(connection: sa.Connection, workflow_id: UUID) -> Any:
+    """Lock a workflow's row and return it. Transaction: joins.
+
+    Raises:
+        WorkflowNotFound: no workflow has that id.
+    """
+    row = connection.execute(
+        sa.text(f"select {_COLUMNS} where f.id = :id for update of f"), {"id": workflow_id}
+    ).first()
+    if row is None:
+        raise WorkflowNotFound(f"no workflow {workflow_id}", hint="see `remand workflow list`")
+    return _workflow(tuple(row))
+
+
+def _workflow(row: Sequence[Any]) -> Workflow:
+    values = list(row)
+    values[4] = WorkflowState(values[4])
+    return Workflow(*values)

@@ -1,0 +1,25 @@
+"""What Celery beat rings, and when: name → task, seconds between two, queue, seconds after which it is stale.
+
+Data only. Two beats at once are harmless, and so is a sweep that runs twice.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+MAINTENANCE = "remand.maintenance"
+
+
+class Entry(NamedTuple):
+    """One sweep; `interval` names the setting that holds the seconds between two of it."""
+
+    task: str
+    interval: str
+    queue: str = MAINTENANCE
+
+
+BEAT_SCHEDULE: dict[str, Entry] = {
+    "ring": Entry("remand.sweep.ring", "ring_interval_seconds"),
+    "rescue": Entry("remand.sweep.rescue", "rescue_interval_seconds"),
+    "partitions": Entry("remand.sweep.partitions", "partitions_interval_seconds"),
+}

@@ -1,0 +1,172 @@
+"""Submit and follow workflows from any Celery app: the verbs of the service, called by task name.
+
+Needs a broker that both sides reach, nothing else: answers come back over it (`rpc://`), whatever result backend
+the app itself has. A workflow's id is made here, so a submit may be repeated when its answer was lost.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from uuid import UUID
+
+from celery import Celery
+from celery.exceptions import TimeoutError as CeleryTimeout
+
+from remand.errors import RemandError
+
+QUEUE = "remand.commands"
+_POLL_FIRST_SECONDS = 0.05
+_POLL_LONGEST_SECONDS = 1.0
+_CHUNK = 500
+
+
+class NoAnswer(RemandError):
+    """Nobody answered in time: is a worker on queue `remand.commands` up, and does it share the broker?"""
+
+    code: ClassVar[str] = "NO_ANSWER"
+    exit_code: ClassVar[int] = 3
+
+
+class Refused(RemandError):
+    """The service refused; `code` is its code."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(str(error["message"]), hint=str(error["hint"]), details=error["details"])
+        self.code = str(error["code"])  # type: ignore[misc]  # each refusal brings its own
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What a submit answered; `created` is False when the workflow was there already."""
+
+    workflow_id: str
+    created: bool
+
+
+class Client:
+    """The service as seen from a Celery app.
+
+        client = Client(celery_app)
+        order = client.submit("payments/order", {"order_id": "A-1"})
+        client.wait(order.workflow_id, timeout=60)
+
+    Every call raises `NoAnswer` when nobody answers within `timeout` seconds, and `Refused` with the service's
+    code when it says no.
+    """
+
+    def __init__(
+        self, app: Celery, *, timeout: float = 10.0, queue: str = QUEUE, by: str | None = None
+    ) -> None:
+        """`by`: who is recorded as the submitter; default: the app's name."""
+        self._app = Celery(
+            f"{app.main or 'app'}.remand",
+            broker=app.conf.broker_write_url or app.conf.broker_url,
+            backend="rpc://",
+            set_as_current=False,
+        )
+        self._app.conf.update(
+            broker_transport_options=app.conf.broker_transport_options,
+            broker_use_ssl=app.conf.broker_use_ssl,
+            task_serializer="json",
+            accept_content=["json"],
+            result_serializer="json",
+        )
+        self._timeout = timeout
+        self._queue = queue
+        self._by = by or app.main or "celery"
+
+    def submit(
+        self,
+        template: str,
+        input: Any = None,  # noqa: A002 - the word that everybody uses for it
+        *,
+        key: str | None = None,
+        priority: int | None = None,
+        workflow_id: str | None = None,
+    ) -> Submission:
+        """Submit one workflow of "namespace/name[:version]".
+
+        Idempotent: by `workflow_id` (made here unless given; `NoAnswer.details` carries it), by `key`, and by the
+        template's identity strategy.
+        """
+        wanted = workflow_id or str(new_id())
+        answer = self._call(
+            "remand.submit",
+            {
+                "template": template,
+                "input": input,
+                "key": key,
+                "priority": priority,
+                "id": wanted,
+                "by": self._by,
+            },
+            workflow_id=wanted,
+        )
+        return Submission(answer["workflow_id"], answer["created"])
+
+    def submit_many(self, template: str, inputs: Iterable[Any]) -> list[Submission]:
+        """Submit one workflow for each input, 500 a message; one answer each, in order."""
+        requests = [{"input": value, "id": str(new_id())} for value in inputs]
+        answers: list[Submission] = []
+        for start in range(0, len(requests), _CHUNK):
+            chunk = requests[start : start + _CHUNK]
+            found = self._call(
+                "remand.submit_many", {"template": template, "requests": chunk, "by": self._by}
+            )
+            answers += [Submission(one["workflow_id"], one["created"]) for one in found]
+        return answers
+
+    def get(self, workflow_id: str, *, steps: bool = False) -> dict[str, Any]:
+        """Return a workflow's state, with its steps and their results if asked."""
+        answer: dict[str, Any] = self._call("remand.get", {"workflow_id": workflow_id, "steps": steps})
+        return answer
+
+    def wait(self, workflow_id: str, *, timeout: float = 300.0) -> dict[str, Any]:
+        """Return the workflow with its steps once it has ended or needs a person.
+
+        Raises:
+            NoAnswer: it is still under way after `timeout` seconds.
+        """
+        until = time.monotonic() + timeout
+        pause = _POLL_FIRST_SECONDS
+        while True:
+            found = self.get(workflow_id, steps=True)
+            if found["is_final"] or found["needs_person"]:
+                return found
+            if time.monotonic() + pause > until:
+                raise NoAnswer(f"workflow {workflow_id} is still {found['state']} after {timeout:g} s")
+            time.sleep(pause)
+            pause = min(pause * 1.5, _POLL_LONGEST_SECONDS)
+
+    def cancel(self, workflow_id: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Cancel a workflow. Idempotent."""
+        answer: dict[str, Any] = self._call(
+            "remand.cancel", {"workflow_id": workflow_id, "reason": reason, "by": self._by}
+        )
+        return answer
+
+    def _call(self, name: str, arguments: dict[str, Any], **details: Any) -> Any:
+        result = self._app.send_task(name, kwargs=arguments, queue=self._queue, expires=self._timeout)
+        try:
+            answer = result.get(timeout=self._timeout, disable_sync_subtasks=False)
+        except CeleryTimeout:
+            raise NoAnswer(
+                f"{name} got no answer within {self._timeout:g} s",
+                hint=f"start a worker on queue {self._queue} that uses this broker",
+                details=details,
+            ) from None
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer["ok"]
+
+
+def new_id() -> UUID:
+    """Return a new UUIDv7 (RFC 9562): milliseconds, then randomness."""
+    milliseconds = time.time_ns() // 1_000_000
+    value = (milliseconds << 80) | secrets.randbits(80)
+    value = (value & ~(0xF << 76)) | (0x7 << 76)
+    return UUID(int=(value & ~(0x3 << 62)) | (0x2 << 62))

@@ -1,0 +1,8 @@
+"""Celery's side: thin shells around the engine. Start them with `celery -A workers worker -Q steps`.
+
+Shells hold no logic: each task calls one verb of `app.engine` and returns what a log line needs.
+"""
+
+from workers.celery import app as celery
+
+__all__ = ["celery"]

@@ -1,0 +1,86 @@
+"""The verbs as Celery tasks: any Celery client may call them by name, with JSON, and gets JSON back.
+
+An error of the product comes back as `{"error": {"code", "message", "hint", "details"}}`, so that a client
+needs none of our classes. Source: A14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from app.engine import operate
+from app.engine import submit as submitting
+from app.engine.operate import Who
+from app.engine.submit import Request
+from app.store.steps import steps_of
+from app.store.workflows import find_workflow
+from remand.errors import RemandError
+from workers import process
+from workers.celery import app
+
+JSON = dict[str, Any]
+
+
+def _command(name: str) -> Callable[[Callable[..., Any]], Any]:
+    def register(verb: Callable[..., Any]) -> Any:
+        @wraps(verb)
+        def answer(*args: Any, **kwargs: Any) -> JSON:
+            try:
+                return {"ok": verb(*args, **kwargs)}
+            except RemandError as error:
+                return {"error": error.to_dict()}
+
+        return app.task(name=name, ignore_result=False)(answer)
+
+    return register
+
+
+@_command("remand.submit")
+def submit(template: str, input: Any = None, key: str | None = None, priority: int | None = None,
+           id: str | None = None, by: str = "celery") -> JSON:  # fmt: skip
+    """Submit one workflow; give `id` (a UUIDv7) to make a repeated call the same one."""
+    request = Request(input, key, priority, UUID(id) if id else None)
+    answer = submitting.submit(process.engine(), template, request, by=by)
+    return {"workflow_id": str(answer.workflow_id), "created": answer.created}
+
+
+@_command("remand.submit_many")
+def submit_many(template: str, requests: list[JSON], by: str = "celery") -> list[JSON]:
+    """Submit many workflows of one template; each request has `input` and may have `key`, `priority`, `id`."""
+    wanted = [
+        Request(r.get("input"), r.get("key"), r.get("priority"), UUID(r["id"]) if r.get("id") else None)
+        for r in requests
+    ]
+    answers = submitting.submit_many(process.engine(), template, wanted, by=by)
+    return [{"workflow_id": str(answer.workflow_id), "created": answer.created} for answer in answers]
+
+
+@_command("remand.get")
+def get(workflow_id: str, steps: bool = False) -> JSON:
+    """Return a workflow's state, and its steps with their results if asked."""
+    database = process.runtime().database
+    workflow = find_workflow(database, workflow_id)
+    answer: JSON = {
+        "workflow_id": str(workflow.id),
+        "template": workflow.ref,
+        "state": str(workflow.state),
+        "is_final": workflow.state.is_final,
+        "needs_person": workflow.state.needs_person,
+        "input": workflow.input,
+    }
+    if steps:
+        answer["steps"] = {
+            step.name: {"state": str(step.state), "attempt": step.attempt, "result": step.result}
+            for step in steps_of(database, workflow.id)
+        }
+    return answer
+
+
+@_command("remand.cancel")
+def cancel(workflow_id: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """Cancel a workflow."""
+    decided = operate.cancel(process.engine(), UUID(workflow_id), Who(by, reason))
+    return {"workflow_id": str(decided.workflow_id), "state": decided.after, "changed": decided.changed}

@@ -1,0 +1,27 @@
+"""One task a sweep; beat rings them, see `beat_schedule.py`."""
+
+from __future__ import annotations
+
+from app.engine.sweeps.partitions import partitions as sweep_partitions
+from app.engine.sweeps.rescue import rescue as sweep_rescue
+from app.engine.sweeps.ring import ring as sweep_ring
+from workers import process
+from workers.celery import app
+
+
+@app.task(name="remand.sweep.ring", ignore_result=True)
+def ring() -> None:
+    """Wake due retries, ring where work waits unheard."""
+    sweep_ring(process.engine())
+
+
+@app.task(name="remand.sweep.rescue", ignore_result=True)
+def rescue() -> None:
+    """Take back the attempts of workers that are gone."""
+    sweep_rescue(process.engine())
+
+
+@app.task(name="remand.sweep.partitions", ignore_result=True)
+def partitions() -> None:
+    """Create the partitions of the coming months."""
+    sweep_partitions(process.engine())

@@ -1,0 +1,191 @@
+"""A worker's life: registered, heard, looked after, and leaving nothing behind when it stops.
+
+Main process: a thread keeps the pulse and looks after the children; asked to stop, it lets running steps finish
+for `shutdown_grace_seconds` and then ends them uncounted. Children die with the main process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+import psycopg2
+from billiard.process import current_process
+from celery import Celery, bootsteps
+from celery.signals import (
+    worker_init,
+    worker_process_init,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
+
+import app as product
+from app.domain.errors import DatabaseUnreachable
+from app.engine.guard import Guard
+from app.engine.publish import publish
+from app.engine.routing import Routing
+from app.runtime import import_handlers
+from app.store.workers import Incarnation, Pulse
+from app.telemetry import log
+from remand.errors import RemandError
+
+LOOK_SECONDS = 0.2
+_PR_SET_PDEATHSIG = 1
+
+
+class Presence(bootsteps.StartStopStep):
+    """The thread of the main process."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, worker: Any, **_: Any) -> None:
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+        _life.presence = self
+
+    def start(self, worker: Any) -> None:
+        """Register this incarnation before it hears its first bell."""
+        from workers import process
+
+        incarnation = _incarnation(worker)
+        url = process.runtime().settings.database_url
+        assert url is not None
+        self.pulse = Pulse(url, incarnation)
+        self.pulse.beat()
+        runtime = process.runtime()
+        routing = Routing(runtime.engine.templates, runtime.settings)
+        self.guard = Guard(
+            process.WATCH,
+            runtime.run_queue(process.INCARNATION),
+            runtime.engine.bell,
+            lambda end: routing.route([end])[0],
+        )
+        self._thread = threading.Thread(target=self._loop, name="remand-presence", daemon=True)
+        self._thread.start()
+        log(
+            "worker.registered",
+            worker=str(incarnation.id),
+            hostname=incarnation.hostname,
+            pool=incarnation.pool,
+        )
+
+    def leave(self) -> None:
+        """Give everything back and say goodbye; the children are gone by now."""
+        self._done.set()
+        if self._thread is None:
+            return
+        self._thread.join(5)
+        try:
+            self.guard.look()
+            self.guard.close()
+            self.pulse.stop()
+        except (DatabaseUnreachable, psycopg2.Error) as error:
+            # Nothing is lost: the rescue sweep finds what we held.
+            log("worker.stopped", clean=False, error=str(error))
+            return
+        log("worker.stopped", clean=True)
+
+    def _loop(self) -> None:
+        from workers import process
+
+        settings = process.runtime().settings
+        next_beat = stop_at = 0.0
+        while not self._done.wait(LOOK_SECONDS):
+            now = time.monotonic()
+            try:
+                if now >= next_beat:
+                    next_beat = now + settings.heartbeat_interval_seconds
+                    self.pulse.beat()
+                self.guard.look()
+            except (DatabaseUnreachable, psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+                next_beat = now + min(1.0, settings.heartbeat_interval_seconds)
+                log("worker.silent", error=type(error).__name__)
+            if process.WATCH.stopping:
+                stop_at = stop_at or now + settings.shutdown_grace_seconds
+                if now >= stop_at:
+                    self.guard.interrupt_all()
+
+
+class _Life:
+    presence: Presence | None = None
+
+
+_life = _Life()
+
+
+def install(app: Celery) -> None:
+    """Add the bootstep to a Celery app."""
+    app.steps["worker"].add(Presence)
+
+
+@worker_init.connect
+def _prepare(**_: Any) -> None:
+    """Check everything a worker needs before its pool forks; stop with a message if something is missing."""
+    from workers import process
+
+    try:
+        runtime = process.runtime()
+        runtime.check_schema()
+        import_handlers(runtime.settings.handlers)
+        publish(runtime.engine.templates, runtime.settings.templates)
+        runtime.database.dispose()
+    except RemandError as error:
+        print(f"{error.code}: {error}", file=sys.stderr, flush=True)
+        raise SystemExit(error.exit_code) from error
+
+
+@worker_process_init.connect
+def _born(**_: Any) -> None:
+    """Begin a child: forget the main process's pulse, and die with it."""
+    if current_process()._name == "MainProcess":
+        return
+    presence = _life.presence
+    inherited = None if presence is None or not hasattr(presence, "pulse") else presence.pulse.fileno()
+    if inherited is not None:
+        # Our copy of the socket would keep the advisory lock when the main process is killed.
+        os.close(inherited)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+@worker_ready.connect
+def _ring_ourselves(sender: Any, **_: Any) -> None:
+    """Work may have waited while nobody listened."""
+    from workers import process
+
+    process.engine().bell.ring(
+        queue for queue in sender.app.amqp.queues.consume_from if not queue.startswith("remand.")
+    )
+
+
+@worker_shutting_down.connect
+def _stop_claiming(**_: Any) -> None:
+    from workers import process
+
+    process.WATCH.stop()
+
+
+@worker_shutdown.connect
+def _leave(**_: Any) -> None:
+    if _life.presence is not None:
+        _life.presence.leave()
+
+
+def _incarnation(worker: Any) -> Incarnation:
+    from workers import process
+
+    return Incarnation(
+        id=process.INCARNATION,
+        hostname=worker.hostname,
+        pid=os.getpid(),
+        queues=list(worker.app.amqp.queues.consume_from),
+        pool=worker.pool_cls.__module__.rpartition(".")[2],
+        concurrency=worker.concurrency,
+        version=product.__version__,
+    )

@@ -1,0 +1,46 @@
+"""What one process of a worker holds: its runtime, its executor. Made after the fork, never before."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cache
+
+from app.bell import CeleryBell
+from app.engine.context import Engine
+from app.engine.drain import Drain
+from app.engine.watch import Watch
+from app.runtime import Runtime
+from app.store.ids import new_id
+from workers.celery import app, settings
+
+INCARNATION = new_id()
+"""New at each start of a worker; its children inherit it."""
+
+WATCH = Watch()
+"""Shared by the main process and its children: made at import, before the first fork."""
+
+
+def runtime() -> Runtime:
+    """Return this process's runtime."""
+    return _runtime(os.getpid())
+
+
+def engine() -> Engine:
+    """Return this process's engine."""
+    return runtime().engine
+
+
+def drain() -> Drain:
+    """Return the executor of this thread: one drain at a time."""
+    return _drain(os.getpid(), threading.get_ident())
+
+
+@cache
+def _runtime(pid: int) -> Runtime:
+    return Runtime(settings, bell=CeleryBell(app))
+
+
+@cache
+def _drain(pid: int, thread: int) -> Drain:
+    return runtime().drain(INCARNATION, WATCH)

@@ -1,0 +1,14 @@
+"""The bell of retry queues: their workers turn failures into retries or dead letters."""
+
+from __future__ import annotations
+
+from app.engine import fail
+from workers import process
+from workers.celery import app
+
+
+@app.task(name="remand.drain_failures", ignore_result=True)
+def drain_failures(queue: str) -> int:
+    """Decide on the failed attempts of a retry queue until it is dry; return how many."""
+    applied = fail.drain_failures(process.engine(), queue)
+    return applied.retried + applied.dead

@@ -1,0 +1,12 @@
+"""The bell of step queues."""
+
+from __future__ import annotations
+
+from workers import process
+from workers.celery import app
+
+
+@app.task(name="remand.drain", ignore_result=True)
+def drain(queue: str) -> int:
+    """Run the steps of a queue until it is dry; return how many ended well."""
+    return process.drain().run(queue).completed
