@@ -155,6 +155,9 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             "A worker ended without a word; its attempts are being rescued.",
             ("worker", "host", "pid", "reason", "silent_seconds", "attempts"),
         ),
+        "worker.silent": EventSpec(
+            WARNING, "A worker could not reach the database for its heartbeat; it goes on trying.", ("error",)
+        ),
         "worker.child_lost": EventSpec(
             WARNING,
             "A process of a worker's pool died; its step counts as lost.",
