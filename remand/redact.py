@@ -1,32 +1,40 @@
 """Mask secrets in text and in JSON values before they are logged, shown or stored.
 
-A best effort by name and by shape: it cannot know a secret that is called nothing and looks like nothing.
+Two ways to find one: by the name of what holds it, and by the shape of the text (a password in a URL or in a
+libpq connection string, a bearer token). A best effort: it cannot know a secret that is called nothing and looks
+like nothing. When in doubt it masks: a hidden port costs a look, a shown password a night.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 MASK: Final = "[redacted]"
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_URL_LOGIN = re.compile(r"(?P<head>\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s/:@'\"]{0,256}:)[^\s'\"/]{0,1024}@")
+# Bounded and anchored, so that a megabyte of traceback costs one pass. A password may hold "/", "@" and "'".
+_URL_LOGIN = re.compile(
+    r"(?P<head>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://[^\s/:@'\"]{0,256}:)[^\s\"]{0,1024}(?=@)",
+    re.IGNORECASE,
+)
 _BEARER = re.compile(r"\b(?P<head>(?:Bearer|Basic|Token)\s+)[A-Za-z0-9+/._~=-]{8,}", re.IGNORECASE)
 _DSN_PASSWORD = re.compile(
-    r"(?P<head>\b(?:password|passwd|pwd)\s{0,4}=\s{0,4})(?:'(?:[^'\\]|\\.)*'|[^\s;&,'\"]+)", re.IGNORECASE
+    r"(?P<head>\b(?:ssl)?(?:password|passwd|pwd)\s{0,4}=\s{0,4})(?:'(?:[^'\\]|\\.)*'?|[^\s;&'\"]+)",
+    re.IGNORECASE,
 )
 
 
-def redact_text(text: str, keys: Iterable[str]) -> str:
+def redact_text(text: str, keys: Iterable[str] = ()) -> str:
     """Return the text with passwords in URLs and DSNs, bearer tokens and the values of secret keys masked.
 
     Knows `key=value`, `key: value`, `"key": "value"` and `'key': 'value'`; a key counts when
     one of `keys` is in it.
     """
-    text = _URL_LOGIN.sub(rf"\g<head>{MASK}@", text)
+    if "://" in text:
+        text = _URL_LOGIN.sub(rf"\g<head>{MASK}", text)
     text = _BEARER.sub(rf"\g<head>{MASK}", text)
     text = _DSN_PASSWORD.sub(rf"\g<head>{MASK}", text)
     pattern = _key_values(tuple(keys))
@@ -43,7 +51,7 @@ def redact_json(value: Any, keys: Iterable[str]) -> Any:
     pending: list[tuple[Any, Any, Any]] = [(root, 0, value)]
     while pending:
         target, place, node = pending.pop()
-        if isinstance(node, dict):
+        if isinstance(node, Mapping):
             copy: dict[Any, Any] = dict.fromkeys(node, MASK)
             target[place] = copy
             pending.extend((copy, k, v) for k, v in node.items() if not is_secret(str(k), names))

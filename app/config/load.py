@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from app.config.settings import Settings
 from app.config.sources import CONFIG_VARIABLE, Given, Key, Origin, read_environment, read_file, variable_of
 from app.domain.errors import ConfigInvalid, Problem
-from app.domain.redaction import mask_text, redact
+from remand.redact import redact_json, redact_text
 
 DEFAULT_FILE = Path("remand.toml")
 
@@ -115,5 +115,5 @@ def _wrong(key: Key, detail: ErrorDetails, origin: Origin | None) -> str:
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ").replace("tuple", "list")
     if key[-1].endswith("_url"):
         return message
-    shown = mask_text(repr(redact(detail["input"], ("password", "secret", "token"))))[:80]
+    shown = redact_text(repr(redact_json(detail["input"], ("password", "secret", "token"))))[:80]
     return f"{message}; {'given' if origin else 'the default'} is {shown}"

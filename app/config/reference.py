@@ -12,15 +12,15 @@ from pydantic.fields import FieldInfo
 
 from app.config.settings import Settings
 from app.config.sources import Key, variable_of
-from app.domain.redaction import mask_text
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides
+from remand.redact import redact_text
 
 
 def masked(settings: Settings) -> dict[str, object]:
     """Return the settings as JSON-like values, URLs without their passwords; for `remand config show`."""
     shown: dict[str, object] = settings.model_dump(mode="json", exclude={"retry"})
     shown["retry"] = settings.retry.model_dump(mode="json", exclude_none=True)
-    return {name: mask_text(value) if isinstance(value, str) else value for name, value in shown.items()}
+    return {name: redact_text(value) if isinstance(value, str) else value for name, value in shown.items()}
 
 
 def settings_reference() -> str:

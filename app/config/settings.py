@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from app.domain.redaction import mask_text
 from app.domain.retry import RetryOverrides
+from remand.redact import redact_text
 
 DATABASE_SCHEMES = ("postgresql", "postgresql+psycopg2")
 BROKER_SCHEMES = ("redis", "rediss", "amqp", "amqps")
@@ -220,7 +220,7 @@ class Settings(BaseModel):
 
     def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
         for name, value in super().__repr_args__():
-            yield name, mask_text(value) if isinstance(value, str) else value
+            yield name, redact_text(value) if isinstance(value, str) else value
 
 
 def _check_url(url: str | None, schemes: tuple[str, ...], reason: str) -> None:
@@ -234,7 +234,9 @@ def _check_url(url: str | None, schemes: tuple[str, ...], reason: str) -> None:
     try:
         _ = urlsplit(url).port
     except ValueError as error:
-        raise ValueError(f"is not a URL: {mask_text(str(error))}; write special characters as %XX") from None
+        raise ValueError(
+            f"is not a URL: {redact_text(str(error))}; write special characters as %XX"
+        ) from None
 
 
 def _any_of(schemes: tuple[str, ...]) -> str:

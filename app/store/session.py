@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
 from app.domain.errors import DatabaseUnreachable
-from app.domain.redaction import mask_text
+from remand.redact import redact_text
 
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
 
@@ -151,7 +151,7 @@ class Database:
 
 def unreachable(url: sa.URL, error: BaseException) -> DatabaseUnreachable:
     """Turn a driver's connection error into ours, naming host and database but no password."""
-    reason = " ".join(mask_text(str(error)).split())
+    reason = " ".join(redact_text(str(error)).split())
     return DatabaseUnreachable(
         f"Postgres at {url.host}:{url.port or 5432}/{url.database} is not usable: {reason}",
         hint="check REMAND_DATABASE_URL and that the server is up",

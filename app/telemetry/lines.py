@@ -10,8 +10,8 @@ from typing import Literal, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from app.domain.redaction import redact
 from app.telemetry.events import EVENTS, EventName
+from remand.redact import redact_json
 
 LOGGER = "remand"
 
@@ -43,7 +43,7 @@ def configure_logging(
     """Send every record of this process, structlog's and the standard library's, through one formatter.
 
     Lines go to `stream`, standard error unless given: standard output belongs to results. Values under
-    `redact_keys` and passwords in texts are masked in all of them.
+    `redact_keys`, and in texts what looks like one, are masked in all of them.
 
     Idempotent: replaces the root logger's handlers.
     """
@@ -100,7 +100,7 @@ class _Redaction:
         self._keys = tuple(keys)
 
     def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-        masked = redact(event, self._keys)
+        masked = redact_json(event, self._keys)
         assert isinstance(masked, dict)
         return masked
 

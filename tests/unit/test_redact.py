@@ -39,6 +39,33 @@ def test_masks_secrets_in_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("postgresql://remand:hunter2@db:5432/remand", f"postgresql://remand:{MASK}@db:5432/remand"),
+        ("redis://:hunter2@cache:6379/0", f"redis://:{MASK}@cache:6379/0"),
+        ("amqps://u:a@b/c@mq//", f"amqps://u:{MASK}@mq//"),
+        ("cannot reach 'redis+x://u:x@h/d' twice", f"cannot reach 'redis+x://u:{MASK}@h/d' twice"),
+        ("postgresql:///d?password=hunter2&host=/run", f"postgresql:///d?password={MASK}&host=/run"),
+        ("host=db password='it\\'s' user=u", f"host=db password={MASK} user=u"),
+        ("host=db sslpassword=hun,ter2 user=u", f"host=db sslpassword={MASK} user=u"),
+        ("Server=db;Pwd=hunter2;App=x", f"Server=db;Pwd={MASK};App=x"),
+        ("host=db password='cut of", f"host=db password={MASK}"),
+        ("https://api.example.com:8443/orders", "https://api.example.com:8443/orders"),
+        ("redis://cache:6379/0", "redis://cache:6379/0"),
+        ("a password is needed", "a password is needed"),
+    ],
+)
+def test_masks_by_shape_without_keys_and_only_once(text: str, masked: str) -> None:
+    assert redact_text(text) == masked
+    assert redact_text(masked) == masked
+
+
+@given(st.from_regex(r"[A-Za-z0-9:/@?#%!$']{1,30}", fullmatch=True))
+def test_no_password_of_a_url_survives(password: str) -> None:
+    assert f"Zq{password}qZ" not in redact_text(f"redis://user:Zq{password}qZ@host:6379/0")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "tokenizer=5",
@@ -66,12 +93,12 @@ def test_names_of_other_things(name: str) -> None:
 
 
 def test_masks_json_without_changing_it() -> None:
-    value = {"a": [{"apiKey": 1, "n": 2.5}], "Access-Token": {"q": [1]}, "note": "password=x", "ok": None}
+    value = {"a": [{"apiKey": 1, "n": 2.5}], "Access-Token": {"q": [1]}, "note": "redis://:p@h", "ok": None}
     before = json.dumps(value)
     assert redact_json(value, KEYS) == {
         "a": [{"apiKey": MASK, "n": 2.5}],
         "Access-Token": MASK,
-        "note": f"password={MASK}",
+        "note": f"redis://:{MASK}@h",
         "ok": None,
     }
     assert json.dumps(value) == before
@@ -93,5 +120,5 @@ def test_any_text_can_be_masked(text: str) -> None:
 
 
 def test_long_text_takes_linear_time() -> None:
-    text = "token" * 5_000 + "a_" * 5_000 + "://" * 1_000
+    text = "token" * 5_000 + "a_" * 5_000 + "://" * 1_000 + "a://b:" * 1_000
     assert redact_text(text, KEYS)
