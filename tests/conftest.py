@@ -11,6 +11,8 @@ import structlog
 
 from app.telemetry import EVENTS
 
+pytest_plugins = ["tests.support.fixtures"]
+
 LEVELS = frozenset({"unit", "integration", "acceptance", "faults", "contract"})
 HERE = Path(__file__).parent
 

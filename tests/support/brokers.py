@@ -1,0 +1,83 @@
+"""A clean broker for one test: a Redis database, or a RabbitMQ vhost, that no other test process uses."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import kombu
+import redis
+
+FIRST_REDIS_DATABASE = 8
+QUEUES = (
+    "steps",
+    "retry.exponential",
+    "retry.linear",
+    "retry.immediate",
+    "retry.never",
+    "remand.maintenance",
+    "remand.commands",
+)
+
+
+@contextmanager
+def clean_broker(url: str, worker: int) -> Iterator[str]:
+    """Yield the URL of an empty broker for test process number `worker`, empty again afterwards.
+
+    On Redis that is database 8 + worker (0 + worker where only ours are there), which is flushed.
+    """
+    if url.startswith("redis"):
+        with _redis(url, worker) as mine:
+            yield mine
+    else:
+        with _rabbitmq(url, worker) as mine:
+            yield mine
+
+
+@contextmanager
+def _redis(url: str, worker: int) -> Iterator[str]:
+    mine = urlunsplit(urlsplit(url)._replace(path=f"/{FIRST_REDIS_DATABASE + worker % 8}"))
+    with redis.Redis.from_url(mine) as client:
+        client.flushdb()
+        yield mine
+        client.flushdb()
+
+
+@contextmanager
+def _rabbitmq(url: str, worker: int) -> Iterator[str]:
+    vhost = f"remand-test-{os.getpid()}-{worker}"
+    user = urlsplit(url).username or "guest"
+    if _rabbitmqctl("add_vhost", vhost) and _rabbitmqctl(
+        "set_permissions", "-p", vhost, user, ".*", ".*", ".*"
+    ):
+        try:
+            yield urlunsplit(urlsplit(url)._replace(path=f"/{vhost}"))
+        finally:
+            _rabbitmqctl("delete_vhost", vhost)
+        return
+    with (Path(tempfile.gettempdir()) / "remand-test-rabbitmq.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _delete_queues(url)
+        yield url
+        _delete_queues(url)
+
+
+def _rabbitmqctl(*arguments: str) -> bool:
+    program = shutil.which("rabbitmqctl")
+    if program is None:
+        return False
+    return subprocess.run([program, "-q", *arguments], capture_output=True, check=False).returncode == 0
+
+
+def _delete_queues(url: str) -> None:
+    with kombu.Connection(url) as connection:
+        for name in QUEUES:
+            with connection.channel() as channel:
+                channel.queue_delete(name)

@@ -1,0 +1,132 @@
+"""Fixtures that need servers; `tests/conftest.py` loads them for every folder.
+
+`database` is this test process's own, emptied before each test and held to the invariants after it;
+`fresh_database` is one of its own for tests that change the schema or count what the server did.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from app.config import Settings
+from app.store.session import Database
+from tests.support.bell import RecordingBell
+from tests.support.brokers import clean_broker
+from tests.support.clock import FakeClock
+from tests.support.databases import Cluster, empty_all
+from tests.support.engine import Harness, settings_for
+from tests.support.invariants import check_invariants
+from tests.support.servers import Servers, servers
+
+
+def _worker_number() -> int:
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+
+
+@pytest.fixture(scope="session")
+def test_servers() -> Iterator[Servers]:
+    """The servers of this run, shared by all its test processes."""
+    with servers(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))) as up:
+        yield up
+
+
+@pytest.fixture(scope="session")
+def cluster(test_servers: Servers) -> Iterator[Cluster]:
+    """The database server, with a migrated template."""
+    made = Cluster(test_servers.database_url)
+    with made.template():
+        yield made
+
+
+@pytest.fixture(scope="session")
+def own_database_url(cluster: Cluster) -> Iterator[str]:
+    """A migrated database that this test process keeps for all its tests."""
+    with cluster.fresh() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def _own_database(own_database_url: str) -> Iterator[Database]:
+    database = Database(own_database_url, pool_size=10)
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def database_url(database: Database, own_database_url: str) -> str:
+    """The URL of `database`, for programs that connect themselves."""
+    return own_database_url
+
+
+@pytest.fixture
+def raw_database(_own_database: Database) -> Database:
+    """An empty, migrated database without the check of the invariants: for rows that no engine would make."""
+    empty_all(_own_database)
+    return _own_database
+
+
+@pytest.fixture
+def database(raw_database: Database) -> Iterator[Database]:
+    """An empty, migrated database that must keep the invariants."""
+    yield raw_database
+    check_invariants(raw_database)
+
+
+@pytest.fixture
+def fresh_database_url(cluster: Cluster) -> Iterator[str]:
+    """A migrated database of this test alone."""
+    with cluster.fresh() as url:
+        yield url
+
+
+@pytest.fixture
+def fresh_database(fresh_database_url: str) -> Iterator[Database]:
+    """A migrated database of this test alone, which must keep the invariants."""
+    database = Database(fresh_database_url)
+    yield database
+    check_invariants(database)
+    database.dispose()
+
+
+@pytest.fixture
+def empty_database_url(cluster: Cluster) -> Iterator[str]:
+    """A database without our schema."""
+    with cluster.empty() as url:
+        yield url
+
+
+@pytest.fixture
+def broker_url(test_servers: Servers) -> Iterator[str]:
+    """An empty broker of this test process alone."""
+    with clean_broker(test_servers.broker_url, _worker_number()) as url:
+        yield url
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def bell() -> RecordingBell:
+    return RecordingBell()
+
+
+@pytest.fixture
+def harness(database: Database, clock: FakeClock, bell: RecordingBell) -> Harness:
+    """The engine in this process, on a clock that stands still."""
+    return Harness(database, clock, bell)
+
+
+@pytest.fixture
+def harness_with(database: Database, clock: FakeClock, bell: RecordingBell) -> Callable[..., Harness]:
+    """Make a harness with settings of its own."""
+
+    def make(**settings: object) -> Harness:
+        chosen: Settings = settings_for(**settings)
+        return Harness(database, clock, bell, chosen)
+
+    return make
