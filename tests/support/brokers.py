@@ -31,7 +31,7 @@ QUEUES = (
 def clean_broker(url: str, worker: int) -> Iterator[str]:
     """Yield the URL of an empty broker for test process number `worker`, empty again afterwards.
 
-    On Redis that is database 8 + worker (0 + worker where only ours are there), which is flushed.
+    On Redis that is one of the databases 8 to 15, which is flushed.
     """
     if url.startswith("redis"):
         with _redis(url, worker) as mine:

@@ -33,7 +33,7 @@ _PLENTY = 10_000
 
 
 def settings_for(**settings: object) -> Settings:
-    """Return settings that do nothing by wall clock: no flush while a handler runs, no pause after a restart."""
+    """Return settings that do nothing by wall clock: no early flush, no pause after a restart."""
     quiet: dict[str, object] = {"flush_after_seconds": 10, "rescue_pause_after_restart_seconds": 0}
     return Settings.model_validate({**quiet, **settings})
 

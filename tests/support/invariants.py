@@ -37,15 +37,15 @@ BY_HAND = ("complete_manually", "resolve_manually", "cancel")
 
 _WORKFLOWS = "select id, template_id, state, open_steps, error_steps, hold from remand.workflows"
 _STEPS = """
-select s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on, s.children,
-       s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at, s.started_at,
+select s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on,
+       s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at, s.started_at,
        s.ended_at, null, null, null, null, null, null
   from remand.steps s
 """
 _MOVES = "select workflow_id, step, from_state, event, to_state, kind from remand.moves order by at, seq"
 _ATTEMPTS = """
-select workflow_id, step, attempt, outcome, worker, null, started_at, ended_at, null, policy, decision, decided_at,
-       due_at, explanation
+select workflow_id, step, attempt, outcome, worker, null, started_at, ended_at, null, policy, decision,
+       decided_at, due_at, explanation
   from remand.all_attempts
 """
 _QUEUE = "select workflow_id, step, phase, queue, attempt, worker from remand.run_queue"

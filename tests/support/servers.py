@@ -1,7 +1,7 @@
 """The servers that tests run on: those that REMAND_TEST_* name, else one embedded pair a run.
 
-The pair lives in a process of its own (`python -m tests.support.servers HOME`), which ends and removes it as soon
-as nobody holds `HOME/clients` any more: the kernel drops that lock when a test process ends, whatever way it ends.
+The pair lives in a process of its own (`python -m tests.support.servers HOME`), which ends and removes it as
+soon as nobody holds `HOME/clients` any more: the kernel drops that lock however a test process ends.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _embedded(home: Path) -> Iterator[Servers]:
 
 
 def _join(home: Path) -> int:
-    """Hold the clients' lock of a home that is there to stay; the keeper may just be removing the last one."""
+    """Hold the clients' lock of a home that is there to stay: the keeper may be removing the last one."""
     while True:
         home.mkdir(mode=0o711, exist_ok=True)
         try:
