@@ -38,8 +38,8 @@ BY_HAND = ("complete_manually", "resolve_manually", "cancel")
 _WORKFLOWS = "select id, template_id, state, open_steps, error_steps, hold from remand.workflows"
 _STEPS = """
 select s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on,
-       s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at, s.started_at,
-       s.ended_at, null, null, null, null, null, null
+       s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at,
+       s.started_at, s.ended_at, null, null, null, null, null, null
   from remand.steps s
 """
 _MOVES = "select workflow_id, step, from_state, event, to_state, kind from remand.moves order by at, seq"
