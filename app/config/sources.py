@@ -18,6 +18,8 @@ PREFIX = "REMAND_"
 CONFIG_VARIABLE = "REMAND_CONFIG"
 TEST_PREFIX = "REMAND_TEST_"
 """Names the test suite reads; no setting begins like that."""
+OTHERS = (CONFIG_VARIABLE, TEST_PREFIX, "REMAND_USER", "REMAND_EMBEDDED_")
+"""Beginnings of variables that are no settings: the command line and the embedded servers read them."""
 
 Key: TypeAlias = tuple[str, ...]
 
@@ -74,11 +76,7 @@ def read_environment(environ: Mapping[str, str]) -> Given:
     values: dict[str, Any] = {}
     origins: dict[Key, Origin] = {}
     for variable, value in sorted(environ.items()):
-        if (
-            not variable.startswith(PREFIX)
-            or variable.startswith((CONFIG_VARIABLE, TEST_PREFIX))
-            or not value
-        ):
+        if not variable.startswith(PREFIX) or variable.startswith(OTHERS) or not value:
             continue
         key = tuple(variable.removeprefix(PREFIX).lower().split("__"))
         values = _merged(values, _nested(key, value))

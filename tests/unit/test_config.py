@@ -81,6 +81,11 @@ def test_variables_of_the_test_suite_are_no_settings(toml: Any) -> None:
     assert load_settings(toml(""), {"REMAND_TEST_DATABASE_URL": "postgresql://x/y"}) == Settings()
 
 
+@pytest.mark.parametrize("name", ["REMAND_USER", "REMAND_EMBEDDED_PG_BIN", "REMAND_EMBEDDED_REDIS_BIN"])
+def test_variables_of_command_line_and_embedded_servers_are_no_settings(toml: Any, name: str) -> None:
+    assert load_settings(toml(""), {name: "x"}) == Settings()
+
+
 def test_an_empty_variable_counts_as_unset(toml: Any) -> None:
     assert load_settings(toml("batch_size = 7\n"), {"REMAND_BATCH_SIZE": ""}).batch_size == 7
 
