@@ -24,7 +24,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     # Celery is imported only by those who use the client: handlers and the classifier start without it.
     if name == "Client":
-        from remand.client import Client
+        from remand.client import Client  # noqa: PLC0415 - as above
 
         return Client
     raise AttributeError(f"module 'remand' has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """Submit and follow workflows from any Celery app: the verbs of the service, called by task name.
 
-Needs a broker that both sides reach, nothing else: answers come back over it (`rpc://`), whatever result backend
-the app itself has. A workflow's id is made here, so a submit may be repeated when its answer was lost.
+Needs a broker that both sides reach, nothing else: answers come back over it (`rpc://`), whatever result
+backend the app itself has. A workflow's id is made here, so a submit may be repeated if its answer was lost.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Client:
         order = client.submit("payments/order", {"order_id": "A-1"})
         client.wait(order.workflow_id, timeout=60)
 
-    Every call raises `NoAnswer` when nobody answers within `timeout` seconds, and `Refused` with the service's
-    code when it says no.
+    Every call raises `NoAnswer` when nobody answers within `timeout` seconds, and `Refused` with the
+    service's code when it says no.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class Client:
     ) -> Submission:
         """Submit one workflow of "namespace/name[:version]".
 
-        Idempotent: by `workflow_id` (made here unless given; `NoAnswer.details` carries it), by `key`, and by the
-        template's identity strategy.
+        Idempotent: by `workflow_id` (made here unless given; `NoAnswer.details` carries it), by `key`, and by
+        the template's identity strategy.
         """
         wanted = workflow_id or str(new_id())
         answer = self._call(

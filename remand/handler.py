@@ -84,7 +84,7 @@ class Handlers:
             raise ValueError(
                 f"handler {name!r} is already {_origin(known)}; {_origin(function)} needs another name"
             )
-        made: HandlerFunction = function() if inspect.isclass(function) else function
+        made: Any = function() if inspect.isclass(function) else function
         self._by_name[name] = made
 
     def find(self, name: str) -> HandlerFunction | None:
@@ -116,7 +116,7 @@ def handler(name: str | None = None) -> Callable[[_Handler], _Handler]: ...
 def handler(name: Any = None) -> Any:
     """Register a function, or a class whose instances are callable, as a handler.
 
-    Without a name it is "<module>.<function>". Use it bare or with a name: `@handler`, `@handler("shop.charge")`.
+    Without a name it is "<module>.<function>". Write `@handler` or `@handler("shop.charge")`.
     """
     if callable(name):
         registry.add(_origin(name), name)

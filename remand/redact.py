@@ -1,8 +1,8 @@
 """Mask secrets in text and in JSON values before they are logged, shown or stored.
 
 Two ways to find one: by the name of what holds it, and by the shape of the text (a password in a URL or in a
-libpq connection string, a bearer token). A best effort: it cannot know a secret that is called nothing and looks
-like nothing. When in doubt it masks: a hidden port costs a look, a shown password a night.
+libpq connection string, a bearer token). A best effort: it cannot know a secret that is called nothing and
+looks like nothing. When in doubt it masks: a hidden port costs a look, a shown password a night.
 """
 
 from __future__ import annotations

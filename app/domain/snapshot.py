@@ -19,8 +19,8 @@ _ROUNDS = (
 def fit(snapshot: dict[str, Any], max_bytes: int) -> dict[str, Any]:
     """Return the snapshot with parts left out until its JSON text has at most `max_bytes`.
 
-    Left out in this order: results, checkpoints, tracebacks of earlier attempts, inputs, tracebacks of steps, then
-    moves, attempts and steps but the failed ones. `left_out` names what is missing.
+    Left out in this order: results, checkpoints, tracebacks of earlier attempts, inputs, tracebacks of steps,
+    then moves, attempts and steps but the failed ones. `left_out` names what is missing.
     """
     left_out: list[str] = []
     fitted = snapshot

@@ -95,7 +95,7 @@ _LEGAL = frozenset(RULES)
 
 
 def is_legal(kind: str, from_state: str, event: str, to_state: str) -> bool:
-    """True when the move is a row of the tables."""
+    """Return whether the move is a row of the tables."""
     return Rule(kind, from_state, event, to_state) in _LEGAL
 
 

@@ -1,8 +1,8 @@
 """The claims of one drain and the results it has not settled yet, shared by two threads.
 
-The main thread runs handlers. The steward (a thread) steps in when one handler outlasts `flush_after_seconds`:
-it settles what is done and gives back what is not started, so that nothing waits behind a long step while
-another worker idles.
+The main thread runs handlers. The steward (a thread) steps in when one handler outlasts
+`flush_after_seconds`: it settles what is done and gives back what is not started, so that nothing waits
+behind a long step while another worker idles.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Batch:
             return len(self._todo)
 
     def held_up(self, seconds: float) -> bool:
-        """Return True when the current handler has run longer than `seconds` and something waits behind it."""
+        """Return whether the current handler has run for `seconds` and something waits behind it."""
         with self._lock:
             late = self._current is not None and time.monotonic() - self._since >= seconds
             return late and bool(self._todo or self._ended)

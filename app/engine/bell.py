@@ -22,6 +22,6 @@ class SilentBell:
     def ring(self, queues: Iterable[str]) -> None:
         """Do nothing."""
 
-    def pending(self, queue: str) -> int:
+    def pending(self, queue: str) -> int:  # noqa: ARG002 - as the protocol has it
         """Return 0."""
         return 0

@@ -1,7 +1,7 @@
-"""Look after the processes of a worker: report the attempt of a dead one, kill the one that overran its limit.
+"""Look after the processes of a worker: report the attempt of a dead one, kill one that overran its limit.
 
-Runs in the worker's main process. Only the attempt that ran is reported; what the dead process had claimed but
-not started goes back uncounted. A process is dead when the kernel says so, not when it is silent.
+Runs in the worker's main process. Only the attempt that ran is reported; what the dead process had claimed
+but not started goes back uncounted. A process is dead when the kernel says so, not when it is silent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Guard:
         route: Callable[[EndedBadly], EndedBadly],
         how_ended: Callable[[int], str | None] | None = None,
     ) -> None:
-        """`route`: gives a bad end its retry queue; `how_ended`: see `end_of_process`, replaceable in tests."""
+        """`route`: gives a bad end its retry queue; `how_ended`: as `end_of_process`; tests give another."""
         self._watch = watch
         self._queue = queue
         self._bell = bell
@@ -131,7 +131,7 @@ class Guard:
 def end_of_process(pid: int) -> str | None:
     """Return how a child of this process ended ("SIGKILL", "exit status 3"), None while it lives.
 
-    Does not reap: Celery's pool does. A child that was reaped already ended in a way nobody can tell any more.
+    Does not reap: Celery's pool does. How a child ended that was reaped already nobody can tell any more.
     """
     try:
         seen = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)

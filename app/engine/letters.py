@@ -1,4 +1,4 @@
-"""Open dead letters: one open entry a workflow, in the transaction of the terminal failure, with its snapshot."""
+"""Open dead letters: one open entry a workflow, with its snapshot, in the transaction of the failure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_letters(
     settings: Settings,
     now: datetime,
 ) -> list[UUID]:
-    """Open an entry for each dead step; a workflow that has one already gets a note and a fresh snapshot in it.
+    """Open an entry for each dead step; where its workflow has one already, add a note and a fresh snapshot.
 
     Transaction: joins the one that failed the steps. Idempotent: by (source, source_id).
     Source: C1-C4.
@@ -43,7 +43,7 @@ def open_letters(
             settings.snapshot_max_bytes,
         )
         worker = workers.get(death.failed.worker, "unknown") if death.failed.worker is not None else "unknown"
-        letter_id = _open(connection, death, template, snapshot, worker, now)
+        letter_id = _open(connection, death, template=template, snapshot=snapshot, worker=worker, now=now)
         if letter_id is not None:
             opened.append(letter_id)
     return opened
@@ -52,6 +52,7 @@ def open_letters(
 def _open(
     connection: Connection,
     death: DecidedDeath,
+    *,
     template: Template,
     snapshot: dict[str, Any],
     worker: str,

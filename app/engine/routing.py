@@ -1,4 +1,4 @@
-"""Which retry queue a failure goes to: its classification's policy, unless template or settings say otherwise."""
+"""Which retry queue a failure goes to: that of its policy, unless template or settings name another."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What each process of a worker is doing, in memory that the worker's main process shares with its children.
 
 The main process reads it to find the step that a dead child ran and the child that overran its hard limit;
-the children read from it that the worker is shutting down. Made before the first fork; no locks: each slot has
-one writer, and a reader takes a slot only when two reads agree.
+the children read from it that the worker is shutting down. Made before the first fork; no locks: each slot
+has one writer, and a reader takes a slot only when two reads agree.
 """
 
 from __future__ import annotations

@@ -71,9 +71,9 @@ def get_dead_letter(database: Database, letter_id: UUID) -> DeadLetter:
 
 
 def find_dead_letter(database: Database, typed: str) -> DeadLetter:
-    """Read an entry by its id, a prefix or suffix of it, or by its workflow's id (the open, else the newest one).
+    """Read an entry by its id, a prefix or suffix of it, or by its workflow's id.
 
-    Transaction: own.
+    By workflow it is the open entry, else the newest one. Transaction: own.
 
     Raises:
         DeadLetterNotFound: nothing fits.
@@ -150,7 +150,10 @@ def open_letter_of(connection: sa.Connection, workflow_id: UUID) -> DeadLetter |
 
 
 def insert_letter(connection: sa.Connection, values: Mapping[str, Any]) -> UUID | None:
-    """Open an entry; None if this very thing was moved before. Transaction: joins. Idempotent: by source id."""
+    """Open an entry; None if this very thing was moved before.
+
+    Transaction: joins. Idempotent: by source id.
+    """
     statement = insert(dead_letters).values(id=new_id(), **values)
     opened: UUID | None = connection.scalar(
         statement.on_conflict_do_nothing(index_elements=["source", "source_id"]).returning(dead_letters.c.id)

@@ -62,7 +62,8 @@ def schedule_retries(
     """Let steps wait until they are due; return the queues that got work at once. Transaction: joins."""
     rows = connection.execute(
         sa.text(
-            "select * from remand.schedule_retries(:ids, :steps, :attempts, cast(:due as timestamptz[]), :why, :by, :now)"
+            "select * from remand.schedule_retries("
+            ":ids, :steps, :attempts, cast(:due as timestamptz[]), :why, :by, :now)"
         ),
         {
             "ids": [retry.failed.workflow_id for retry in retries],

@@ -1,4 +1,4 @@
-"""The single moves that operators' verbs are made of. All join the verb's transaction, which holds the workflow."""
+"""The moves that operators' verbs are made of. All join the verb's transaction, which holds the workflow."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class RunQueue:
         timeout_seconds: float,
         slack_seconds: float,
     ) -> None:
-        """`timeout_seconds`: of steps that name none; `slack_seconds`: what a lease adds to the step's timeout."""
+        """`timeout_seconds`: of steps that name none; `slack_seconds`: what a lease adds to the timeout."""
         self._database = database
         self._clock = clock
         self._worker = worker
@@ -182,7 +182,10 @@ class RunQueue:
         return bool(self._database.call(_RENEW, self._renewal(claim)))
 
     def checkpoint(self, claim: Claim, value: str) -> bool:
-        """Save a checkpoint (JSON text) and extend the lease; False when it is no longer ours. Transaction: own."""
+        """Save a checkpoint (JSON text) and extend the lease; False when it is no longer ours.
+
+        Transaction: own.
+        """
         return bool(
             self._database.call(_CHECKPOINT, (*self._renewal(claim), value, claim.workflow_id, claim.step))
         )
@@ -197,7 +200,10 @@ class RunQueue:
 
 
 def fail_attempts(database: Database, clock: Clock, ended: Sequence[EndedBadly], *, by: str) -> int:
-    """Record attempts of any workers that ended badly; return how many counted. Transaction: own. Idempotent."""
+    """Record attempts of any workers that ended badly; return how many counted.
+
+    Transaction: own. Idempotent.
+    """
     rows = database.call(
         _FAIL,
         (

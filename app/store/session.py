@@ -1,7 +1,7 @@
 """Connections: one SQLAlchemy engine per process, made lazily and dropped after a fork.
 
-The hot path uses raw psycopg2 cursors from its pool (`Database.call`), one autocommitted statement a round trip;
-everything else opens a transaction (`Database.begin`).
+The hot path uses raw psycopg2 cursors from its pool (`Database.call`), one autocommitted statement a round
+trip; everything else opens a transaction (`Database.begin`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a workflow looked like at one instant, for the snapshot of its dead letter: set-based, a few queries."""
+"""What a workflow looked like at one instant, for the snapshot of its dead letter: a few queries for many."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ select s.workflow_id, jsonb_agg(jsonb_build_object('name', s.name, 'handler', s.
 _ATTEMPTS = """
 select a.workflow_id, jsonb_agg(jsonb_build_object('step', a.step, 'attempt', a.attempt, 'outcome', a.outcome,
          'worker', w.hostname, 'started_at', a.started_at, 'ended_at', a.ended_at, 'failure', a.failure,
-         'policy', a.policy, 'decision', a.decision, 'explanation', a.explanation) order by a.ended_at, a.step)
+         'policy', a.policy, 'decision', a.decision, 'explanation', a.explanation)
+         order by a.ended_at, a.step)
   from remand.attempts a left join remand.workers w on w.id = a.worker
  where a.workflow_id = any(:ids) group by a.workflow_id
 """
@@ -34,13 +35,17 @@ _MOVES = """
 select m.workflow_id, jsonb_agg(jsonb_build_object('step', m.step, 'from', m.from_state, 'event', m.event,
          'to', m.to_state, 'at', m.at, 'by', m.by, 'reason', m.reason) order by m.at, m.seq)
   from unnest(:ids) k(id),
-       lateral (select * from remand.moves x where x.workflow_id = k.id order by x.at desc, x.seq desc limit :n) m
+       lateral (select * from remand.moves x where x.workflow_id = k.id
+                 order by x.at desc, x.seq desc limit :n) m
  group by m.workflow_id
 """
 
 
 def read_snapshots(connection: sa.Connection, ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
-    """Read the parts of each workflow's snapshot: workflow, steps, attempts, last moves. Transaction: joins."""
+    """Read the parts of each workflow's snapshot: workflow, steps, attempts, last moves.
+
+    Transaction: joins.
+    """
     wanted = list(dict.fromkeys(ids))
     parts = {"workflow": _WORKFLOWS, "steps": _STEPS, "attempts": _ATTEMPTS, "moves": _MOVES}
     snapshots: dict[UUID, dict[str, Any]] = {one: {name: [] for name in parts} for one in wanted}

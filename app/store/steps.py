@@ -15,9 +15,9 @@ from app.domain.states import StepState
 from app.store.session import Database
 
 _COLUMNS = """
-    s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on, s.children,
-    s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at, s.started_at,
-    s.ended_at, s.input, s.checkpoint, s.failure, s.result, q.phase, q.due_at
+    s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on,
+    s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at,
+    s.started_at, s.ended_at, s.input, s.checkpoint, s.failure, s.result, q.phase, q.due_at
   from remand.steps s left join remand.run_queue q on q.workflow_id = s.workflow_id and q.step = s.name
 """
 
@@ -94,8 +94,8 @@ def get_step(database: Database, workflow_id: UUID, name: str) -> Step:
 def attempts_of(database: Database, workflow_id: UUID, step: str | None = None) -> list[Attempt]:
     """Read the attempts of a workflow, or of one step, in order. Transaction: own."""
     rows = database.call(
-        "select a.step, a.attempt, a.outcome, a.worker, w.hostname, a.started_at, a.ended_at, a.failure, a.policy,"
-        " a.decision, a.decided_at, a.due_at, a.explanation"
+        "select a.step, a.attempt, a.outcome, a.worker, w.hostname, a.started_at, a.ended_at, a.failure,"
+        " a.policy, a.decision, a.decided_at, a.due_at, a.explanation"
         " from remand.all_attempts a left join remand.workers w on w.id = a.worker"
         " where a.workflow_id = %s and (%s::text is null or a.step = %s) order by a.step, a.attempt",
         (workflow_id, step, step),
@@ -115,7 +115,10 @@ def move_step(
     reason: str | None,
     now: datetime,
 ) -> bool:
-    """Move a step if it is in one of `from_states`; False if not. Transaction: joins; the workflow is locked."""
+    """Move a step if it is in one of `from_states`; False if not.
+
+    Transaction: joins; the workflow is locked.
+    """
     moved = connection.execute(
         sa.text("select * from remand.move_steps(:ids, :steps, :from, :event, :to, :by, :reason, :now)"),
         {

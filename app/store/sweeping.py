@@ -12,17 +12,20 @@ _WAITING_QUEUES = """
 with recursive ready as (
   (select queue from remand.run_queue where phase = 'ready' order by queue limit 1)
   union all
-  select (select q.queue from remand.run_queue q where q.phase = 'ready' and q.queue > r.queue order by q.queue limit 1)
+  select (select q.queue from remand.run_queue q
+           where q.phase = 'ready' and q.queue > r.queue order by q.queue limit 1)
     from ready r where r.queue is not null),
 failed as (
   (select queue from remand.run_queue where phase = 'failed' order by queue limit 1)
   union all
-  select (select q.queue from remand.run_queue q where q.phase = 'failed' and q.queue > f.queue order by q.queue limit 1)
+  select (select q.queue from remand.run_queue q
+           where q.phase = 'failed' and q.queue > f.queue order by q.queue limit 1)
     from failed f where f.queue is not null)
 select queue from ready where queue is not null union select queue from failed where queue is not null
 """
 _ORPHANS = """
-with alive as materialized (select id, hostname from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
+with alive as materialized (
+  select id, hostname from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
 select q.workflow_id, q.step, q.attempt, q.worker, coalesce(w.hostname, 'unknown'),
        case when a.id is null then 'gone' else 'lease' end
   from remand.run_queue q left join alive a on a.id = q.worker left join remand.workers w on w.id = q.worker

@@ -1,7 +1,7 @@
 """Ring sweep: wake the retries that are due, and ring again where work waits unheard.
 
-A bell that already lies in the broker is enough, and a queue that no live worker consumes is not rung: it rings
-itself when one starts. So bells never pile up.
+A bell that already lies in the broker is enough, and a queue that no live worker consumes is not rung: it
+rings itself when one starts. So bells never pile up.
 """
 
 from __future__ import annotations
