@@ -1,7 +1,7 @@
 """What a person may do: repair a step, cancel, and work on an investigation.
 
-Each verb is one transaction: the workflow is locked, the move is made, the workflow is reopened and evaluated at
-once, and its dead letter closed when nothing is left in error, with who and why. Then the bell rings.
+Each verb is one transaction: the workflow is locked, the move is made, the workflow is reopened and evaluated
+at once, and its dead letter closed when nothing is left in error, with who and why. Then the bell rings.
 An illegal move raises and says in which state the thing is; nothing has changed then.
 Source: C2, C6.
 """
@@ -25,7 +25,7 @@ from app.store.steps import move_step
 from app.store.workflows import Workflow, lock_workflow
 from app.telemetry import log
 
-LIVE_STEP = tuple(state for state in StepState if not state.is_final) + (StepState.ERROR,)
+LIVE_STEP = (*(state for state in StepState if not state.is_final), StepState.ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +47,34 @@ class Decided:
     closed_letter: UUID | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What a verb holds while its transaction is open: the locked workflow, who decided, and the instant."""
+
+    connection: Connection
+    workflow: Workflow
+    who: Who
+    now: datetime
+
+
 def retry_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, new_input: Any = None) -> Decided:
-    """Reset a failed step and run it again, with another input if one is given; a waiting retry is due at once.
+    """Run a failed step again, with another input if one is given; a waiting retry is due at once.
 
     Raises:
         IllegalMove: the step is in no state that can be retried; the message names it.
     """
 
-    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
-        state = _state_of(connection, workflow_id, step)
+    def act(turn: _Turn) -> list[str]:
+        state = _state_of(turn.connection, workflow_id, step)
         if new_input is not None:
             text = _json(new_input, "input", engine.settings.input_max_bytes)
-            repairs.set_input(connection, workflow_id, step, text)
+            repairs.set_input(turn.connection, workflow_id, step, text)
         if state is StepState.WAITING_FOR_RETRY:
-            return repairs.wake(connection, workflow_id, step, by=who.by, now=now)
-        _reset(connection, workflow_id, step, state, who, now)
+            return repairs.wake(turn.connection, workflow_id, step, by=who.by, now=turn.now)
+        _reset(turn, step, state)
         return []
 
-    return _decide(engine, workflow_id, step, who, DeadLetterStatus.REQUEUED, "retry", act)
+    return _decide(engine, workflow_id, step, who, act, verb="retry", closing=DeadLetterStatus.REQUEUED)
 
 
 def resolve_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided:
@@ -74,11 +84,13 @@ def resolve_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Deci
         IllegalMove: the step has ended.
     """
 
-    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
-        _end_by_hand(connection, workflow_id, step, "resolve_manually", StepState.RESOLVED_MANUALLY, who, now)
+    def act(turn: _Turn) -> list[str]:
+        _end_by_hand(turn, step, "resolve_manually", StepState.RESOLVED_MANUALLY)
         return []
 
-    return _decide(engine, workflow_id, step, who, DeadLetterStatus.MANUALLY_RESOLVED, "resolve", act)
+    return _decide(
+        engine, workflow_id, step, who, act, verb="resolve", closing=DeadLetterStatus.MANUALLY_RESOLVED
+    )
 
 
 def complete_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, result: Any) -> Decided:
@@ -90,16 +102,20 @@ def complete_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, res
     """
     text = _json(result, "result", engine.settings.result_max_bytes)
 
-    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
-        _end_by_hand(connection, workflow_id, step, "complete_manually", StepState.COMPLETE, who, now)
-        repairs.set_result(connection, workflow_id, step, text)
+    def act(turn: _Turn) -> list[str]:
+        _end_by_hand(turn, step, "complete_manually", StepState.COMPLETE)
+        repairs.set_result(turn.connection, workflow_id, step, text)
         return []
 
-    return _decide(engine, workflow_id, step, who, DeadLetterStatus.MANUALLY_RESOLVED, "complete", act)
+    return _decide(
+        engine, workflow_id, step, who, act, verb="complete", closing=DeadLetterStatus.MANUALLY_RESOLVED
+    )
 
 
 def cancel(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
-    """Cancel a workflow; late results of running steps are refused. Idempotent: a cancelled one stays as it is.
+    """Cancel a workflow; late results of running steps are refused.
+
+    Idempotent: a cancelled one stays as it is.
 
     Raises:
         IllegalMove: the workflow has ended otherwise.
@@ -111,7 +127,7 @@ def cancel(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
             return Decided(workflow_id, workflow.state, workflow.state, changed=False)
         if not repairs.cancel(connection, workflow_id, by=who.by, reason=who.reason, now=now):
             raise _illegal(workflow, "cancel", "only a workflow that has not ended can be cancelled")
-        letter = _close_open(connection, workflow_id, DeadLetterStatus.CANCELLED, who, now)
+        letter = _close_open(_Turn(connection, workflow, who, now), DeadLetterStatus.CANCELLED)
     log("workflow.cancelled", workflow_id=str(workflow_id), by=who.by, reason=who.reason)
     return Decided(workflow_id, workflow.state, WorkflowState.CANCELLED, closed_letter=letter)
 
@@ -123,12 +139,12 @@ def requeue_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         IllegalMove: the entry is closed already.
     """
 
-    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
-        for step in repairs.failed_steps(connection, workflow.id):
-            _reset(connection, workflow.id, step, StepState.ERROR, who, now)
+    def act(turn: _Turn) -> list[str]:
+        for step in repairs.failed_steps(turn.connection, turn.workflow.id):
+            _reset(turn, step, StepState.ERROR)
         return []
 
-    return _decide_letter(engine, letter_id, who, DeadLetterStatus.REQUEUED, "requeue", act)
+    return _decide_letter(engine, letter_id, who, act, verb="requeue", closing=DeadLetterStatus.REQUEUED)
 
 
 def resolve_letter(engine: Engine, letter_id: UUID, who: Who, *, whole_workflow: bool = False) -> Decided:
@@ -138,17 +154,19 @@ def resolve_letter(engine: Engine, letter_id: UUID, who: Who, *, whole_workflow:
         IllegalMove: the entry is closed already.
     """
 
-    def act(connection: Connection, workflow: Workflow, now: datetime) -> list[str]:
+    def act(turn: _Turn) -> list[str]:
         if whole_workflow:
-            repairs.resolve_workflow(connection, workflow.id, by=who.by, reason=who.reason, now=now)
-            return []
-        for step in repairs.failed_steps(connection, workflow.id):
-            _end_by_hand(
-                connection, workflow.id, step, "resolve_manually", StepState.RESOLVED_MANUALLY, who, now
+            repairs.resolve_workflow(
+                turn.connection, turn.workflow.id, by=who.by, reason=who.reason, now=turn.now
             )
+            return []
+        for step in repairs.failed_steps(turn.connection, turn.workflow.id):
+            _end_by_hand(turn, step, "resolve_manually", StepState.RESOLVED_MANUALLY)
         return []
 
-    return _decide_letter(engine, letter_id, who, DeadLetterStatus.MANUALLY_RESOLVED, "resolve", act)
+    return _decide_letter(
+        engine, letter_id, who, act, verb="resolve", closing=DeadLetterStatus.MANUALLY_RESOLVED
+    )
 
 
 def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
@@ -163,7 +181,7 @@ def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         _refuse_closed(letter, "give up")
         if not repairs.give_up(connection, workflow.id, by=who.by, reason=who.reason, now=now):
             raise _illegal(workflow, "give_up", "some of its steps are still under way: wait or cancel")
-        _close(connection, letter, DeadLetterStatus.PERMANENTLY_FAILED, who, now)
+        _close(_Turn(connection, workflow, who, now), letter, DeadLetterStatus.PERMANENTLY_FAILED)
     return Decided(workflow.id, workflow.state, WorkflowState.ERROR, closed_letter=letter_id)
 
 
@@ -192,7 +210,8 @@ def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
             return Decided(workflow.id, letter.status, letter.status, changed=False)
         if letter.claimed_by is not None:
             raise IllegalMove(
-                f"dead letter {letter.id} is claimed by {letter.claimed_by} since {letter.claimed_at:%Y-%m-%d %H:%M} UTC",
+                f"dead letter {letter.id} is claimed by {letter.claimed_by}"
+                f" since {letter.claimed_at:%Y-%m-%d %H:%M} UTC",
                 hint="ask them, or add a note",
                 details={"status": letter.status, "claimed_by": letter.claimed_by},
             )
@@ -220,21 +239,27 @@ def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
     log("dead_letter.noted", dead_letter_id=str(letter_id), by=who.by)
 
 
-_Act = Callable[[Connection, Workflow, datetime], Sequence[str]]
+_Act = Callable[[_Turn], Sequence[str]]
 
 
 def _decide(
-    engine: Engine, workflow_id: UUID, step: str, who: Who, closing: DeadLetterStatus, verb: str, act: _Act
+    engine: Engine,
+    workflow_id: UUID,
+    step: str,
+    who: Who,
+    act: _Act,
+    *,
+    verb: str,
+    closing: DeadLetterStatus,
 ) -> Decided:
     with engine.database.begin() as connection:
         now = engine.now(connection)
-        workflow = lock_workflow(connection, workflow_id)
+        turn = _Turn(connection, lock_workflow(connection, workflow_id), who, now)
         before = _state_of(connection, workflow_id, step)
-        rung = list(act(connection, workflow, now))
-        rung += _go_on(connection, workflow, who, now)
+        rung = [*act(turn), *_go_on(turn)]
         letter = None
         if not repairs.failed_steps(connection, workflow_id):
-            letter = _close_open(connection, workflow_id, closing, who, now)
+            letter = _close_open(turn, closing)
         after = _state_of(connection, workflow_id, step)
     engine.bell.ring(rung)
     log(
@@ -251,75 +276,52 @@ def _decide(
 
 
 def _decide_letter(
-    engine: Engine, letter_id: UUID, who: Who, closing: DeadLetterStatus, verb: str, act: _Act
+    engine: Engine, letter_id: UUID, who: Who, act: _Act, *, verb: str, closing: DeadLetterStatus
 ) -> Decided:
     with engine.database.begin() as connection:
         now = engine.now(connection)
         letter, workflow = _locked(connection, letter_id)
         _refuse_closed(letter, verb)
-        rung = list(act(connection, workflow, now))
-        rung += _go_on(connection, workflow, who, now)
-        _close(connection, letter, closing, who, now)
+        turn = _Turn(connection, workflow, who, now)
+        rung = [*act(turn), *_go_on(turn)]
+        _close(turn, letter, closing)
         after = lock_workflow(connection, workflow.id).state
     engine.bell.ring(rung)
     return Decided(workflow.id, workflow.state, after, closed_letter=letter_id)
 
 
-def _go_on(connection: Connection, workflow: Workflow, who: Who, now: datetime) -> list[str]:
+def _go_on(turn: _Turn) -> list[str]:
     """Reopen the workflow if it stands still, and enqueue what is ready now."""
-    repairs.reopen(connection, workflow.id, by=who.by, reason=who.reason, now=now)
-    return repairs.evaluate(connection, workflow.id, by=who.by, now=now)
+    who, workflow_id = turn.who, turn.workflow.id
+    repairs.reopen(turn.connection, workflow_id, by=who.by, reason=who.reason, now=turn.now)
+    return repairs.evaluate(turn.connection, workflow_id, by=who.by, now=turn.now)
 
 
-def _reset(
-    connection: Connection, workflow_id: UUID, step: str, state: StepState, who: Who, now: datetime
-) -> None:
-    moved = move_step(
-        connection,
-        workflow_id,
+def _reset(turn: _Turn, step: str, state: StepState) -> None:
+    if not _move(turn, step, [StepState.ERROR], "reset_for_retry", StepState.PENDING):
+        raise _illegal_step(turn, step, state, "only a step in error or waiting for its retry can be retried")
+    repairs.forget_failures(turn.connection, turn.workflow.id, step)
+
+
+def _end_by_hand(turn: _Turn, step: str, event: str, to_state: StepState) -> None:
+    state = _state_of(turn.connection, turn.workflow.id, step)
+    if not _move(turn, step, LIVE_STEP, event, to_state):
+        raise _illegal_step(turn, step, state, "it has ended already")
+    repairs.leave_queue(turn.connection, turn.workflow.id, step)
+
+
+def _move(turn: _Turn, step: str, from_states: Sequence[StepState], event: str, to_state: StepState) -> bool:
+    return move_step(
+        turn.connection,
+        turn.workflow.id,
         step,
-        from_states=[StepState.ERROR],
-        event="reset_for_retry",
-        to_state=StepState.PENDING,
-        by=who.by,
-        reason=who.reason,
-        now=now,
-    )
-    if not moved:
-        raise IllegalMove(
-            f"step {step!r} is {state}: only a step in error or waiting for its retry can be retried",
-            details={"workflow_id": str(workflow_id), "step": step, "state": str(state)},
-        )
-    repairs.forget_failures(connection, workflow_id, step)
-
-
-def _end_by_hand(
-    connection: Connection,
-    workflow_id: UUID,
-    step: str,
-    event: str,
-    to_state: StepState,
-    who: Who,
-    now: datetime,
-) -> None:
-    state = _state_of(connection, workflow_id, step)
-    moved = move_step(
-        connection,
-        workflow_id,
-        step,
-        from_states=LIVE_STEP,
+        from_states=from_states,
         event=event,
         to_state=to_state,
-        by=who.by,
-        reason=who.reason,
-        now=now,
+        by=turn.who.by,
+        reason=turn.who.reason,
+        now=turn.now,
     )
-    if not moved:
-        raise IllegalMove(
-            f"step {step!r} is {state}: it has ended already",
-            details={"workflow_id": str(workflow_id), "step": step, "state": str(state)},
-        )
-    repairs.leave_queue(connection, workflow_id, step)
 
 
 def _state_of(connection: Connection, workflow_id: UUID, step: str) -> StepState:
@@ -345,21 +347,18 @@ def _refuse_closed(letter: DeadLetter, verb: str) -> None:
         )
 
 
-def _close_open(
-    connection: Connection, workflow_id: UUID, status: DeadLetterStatus, who: Who, now: datetime
-) -> UUID | None:
-    letter = dlq.open_letter_of(connection, workflow_id)
+def _close_open(turn: _Turn, status: DeadLetterStatus) -> UUID | None:
+    letter = dlq.open_letter_of(turn.connection, turn.workflow.id)
     if letter is None:
         return None
-    _close(connection, letter, status, who, now)
+    _close(turn, letter, status)
     return letter.id
 
 
-def _close(
-    connection: Connection, letter: DeadLetter, status: DeadLetterStatus, who: Who, now: datetime
-) -> None:
+def _close(turn: _Turn, letter: DeadLetter, status: DeadLetterStatus) -> None:
+    who = turn.who
     dlq.change_letter(
-        connection, letter.id, status=status, closed_by=who.by, closed_at=now, resolution=who.reason
+        turn.connection, letter.id, status=status, closed_by=who.by, closed_at=turn.now, resolution=who.reason
     )
     log("dead_letter.closed", dead_letter_id=str(letter.id), status=str(status), by=who.by)
 
@@ -368,6 +367,13 @@ def _illegal(workflow: Workflow, verb: str, why: str) -> IllegalMove:
     return IllegalMove(
         f"cannot {verb} workflow {workflow.id}: it is {workflow.state}; {why}",
         details={"workflow_id": str(workflow.id), "state": str(workflow.state)},
+    )
+
+
+def _illegal_step(turn: _Turn, step: str, state: StepState, why: str) -> IllegalMove:
+    return IllegalMove(
+        f"step {step!r} is {state}: {why}",
+        details={"workflow_id": str(turn.workflow.id), "step": step, "state": str(state)},
     )
 
 
