@@ -3,6 +3,9 @@
 Shells hold no logic: each task calls one verb of `app.engine` and returns what a log line needs.
 """
 
+from workers import presence
 from workers.celery import app as celery
+
+presence.install(celery)
 
 __all__ = ["celery"]

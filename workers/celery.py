@@ -1,4 +1,4 @@
-"""The Celery app: settings that survive crashes, queues, the beat schedule. Source: measured on Celery 5.7."""
+"""The Celery app: settings that survive crashes, the beat schedule. Source: measured on Celery 5.7."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging
 
+from app.bell import transport_options
 from app.config import Settings, load_settings
 from app.telemetry import configure_logging
 from beat_schedule import BEAT_SCHEDULE
@@ -52,7 +53,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
         "broker_connection_retry_on_startup": True,
         "broker_connection_timeout": 4,
         "broker_pool_limit": 10,
-        "broker_transport_options": _transport_options(settings.broker_url or ""),
+        "broker_transport_options": transport_options(settings.broker_url or ""),
         "beat_scheduler": "celery.beat:Scheduler",
         "beat_max_loop_interval": 1,
         "beat_schedule": {
@@ -70,20 +71,6 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _transport_options(broker_url: str) -> dict[str, Any]:
-    if not broker_url.startswith("redis"):
-        return {}
-    return {
-        "visibility_timeout": 3600,
-        "unacked_restore_interval": 10,
-        "unacked_restore_throttle": 1,
-        "socket_keepalive": True,
-        "socket_connect_timeout": 4,
-        "socket_timeout": 60,
-        "health_check_interval": 25,
-    }
-
-
 settings = load_settings()
 app = make_app(settings)
 
@@ -91,8 +78,3 @@ app = make_app(settings)
 @setup_logging.connect
 def _log_our_way(**_: Any) -> None:
     configure_logging(settings.log_level, settings.log_format, redact_keys=settings.redact_keys)
-
-
-import workers.presence  # noqa: E402 - installs the worker's bootstep and signals on the app above
-
-workers.presence.install(app)

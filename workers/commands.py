@@ -39,8 +39,15 @@ def _command(name: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 @_command("remand.submit")
-def submit(template: str, input: Any = None, key: str | None = None, priority: int | None = None,
-           id: str | None = None, by: str = "celery") -> JSON:  # fmt: skip
+def submit(
+    template: str,
+    input: Any = None,  # noqa: A002 - the word that everybody uses for it
+    *,
+    key: str | None = None,
+    priority: int | None = None,
+    id: str | None = None,  # noqa: A002 - as above
+    by: str = "celery",
+) -> JSON:
     """Submit one workflow; give `id` (a UUIDv7) to make a repeated call the same one."""
     request = Request(input, key, priority, UUID(id) if id else None)
     answer = submitting.submit(process.engine(), template, request, by=by)
@@ -49,7 +56,7 @@ def submit(template: str, input: Any = None, key: str | None = None, priority: i
 
 @_command("remand.submit_many")
 def submit_many(template: str, requests: list[JSON], by: str = "celery") -> list[JSON]:
-    """Submit many workflows of one template; each request has `input` and may have `key`, `priority`, `id`."""
+    """Submit many workflows of one template; a request has `input` and may have `key`, `priority`, `id`."""
     wanted = [
         Request(r.get("input"), r.get("key"), r.get("priority"), UUID(r["id"]) if r.get("id") else None)
         for r in requests

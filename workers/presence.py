@@ -1,7 +1,7 @@
 """A worker's life: registered, heard, looked after, and leaving nothing behind when it stops.
 
-Main process: a thread keeps the pulse and looks after the children; asked to stop, it lets running steps finish
-for `shutdown_grace_seconds` and then ends them uncounted. Children die with the main process.
+Main process: a thread keeps the pulse and looks after the children; asked to stop, it lets running steps
+finish for `shutdown_grace_seconds` and then ends them uncounted. Children die with the main process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import threading
 import time
 from typing import Any
 
-import psycopg2
 from billiard.process import current_process
 from celery import Celery, bootsteps
 from celery.signals import (
@@ -34,6 +33,7 @@ from app.runtime import import_handlers
 from app.store.workers import Incarnation, Pulse
 from app.telemetry import log
 from remand.errors import RemandError
+from workers import process
 
 LOOK_SECONDS = 0.2
 _PR_SET_PDEATHSIG = 1
@@ -44,15 +44,13 @@ class Presence(bootsteps.StartStopStep):
 
     requires = ("celery.worker.components:Pool",)
 
-    def __init__(self, worker: Any, **_: Any) -> None:
+    def __init__(self, _worker: Any, **_: Any) -> None:
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         _life.presence = self
 
     def start(self, worker: Any) -> None:
         """Register this incarnation before it hears its first bell."""
-        from workers import process
-
         incarnation = _incarnation(worker)
         url = process.runtime().settings.database_url
         assert url is not None
@@ -85,15 +83,13 @@ class Presence(bootsteps.StartStopStep):
             self.guard.look()
             self.guard.close()
             self.pulse.stop()
-        except (DatabaseUnreachable, psycopg2.Error) as error:
+        except DatabaseUnreachable as error:
             # Nothing is lost: the rescue sweep finds what we held.
-            log("worker.stopped", clean=False, error=str(error))
+            log("worker.stopped", clean=False, error=error.message)
             return
         log("worker.stopped", clean=True)
 
     def _loop(self) -> None:
-        from workers import process
-
         settings = process.runtime().settings
         next_beat = stop_at = 0.0
         while not self._done.wait(LOOK_SECONDS):
@@ -103,9 +99,9 @@ class Presence(bootsteps.StartStopStep):
                     next_beat = now + settings.heartbeat_interval_seconds
                     self.pulse.beat()
                 self.guard.look()
-            except (DatabaseUnreachable, psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+            except DatabaseUnreachable as error:
                 next_beat = now + min(1.0, settings.heartbeat_interval_seconds)
-                log("worker.silent", error=type(error).__name__)
+                log("worker.silent", error=error.message)
             if process.WATCH.stopping:
                 stop_at = stop_at or now + settings.shutdown_grace_seconds
                 if now >= stop_at:
@@ -127,8 +123,6 @@ def install(app: Celery) -> None:
 @worker_init.connect
 def _prepare(**_: Any) -> None:
     """Check everything a worker needs before its pool forks; stop with a message if something is missing."""
-    from workers import process
-
     try:
         runtime = process.runtime()
         runtime.check_schema()
@@ -136,14 +130,14 @@ def _prepare(**_: Any) -> None:
         publish(runtime.engine.templates, runtime.settings.templates)
         runtime.database.dispose()
     except RemandError as error:
-        print(f"{error.code}: {error}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"{error.code}: {error}\n")
         raise SystemExit(error.exit_code) from error
 
 
 @worker_process_init.connect
 def _born(**_: Any) -> None:
     """Begin a child: forget the main process's pulse, and die with it."""
-    if current_process()._name == "MainProcess":
+    if current_process().name == "MainProcess":
         return
     presence = _life.presence
     inherited = None if presence is None or not hasattr(presence, "pulse") else presence.pulse.fileno()
@@ -157,8 +151,6 @@ def _born(**_: Any) -> None:
 @worker_ready.connect
 def _ring_ourselves(sender: Any, **_: Any) -> None:
     """Work may have waited while nobody listened."""
-    from workers import process
-
     process.engine().bell.ring(
         queue for queue in sender.app.amqp.queues.consume_from if not queue.startswith("remand.")
     )
@@ -166,8 +158,6 @@ def _ring_ourselves(sender: Any, **_: Any) -> None:
 
 @worker_shutting_down.connect
 def _stop_claiming(**_: Any) -> None:
-    from workers import process
-
     process.WATCH.stop()
 
 
@@ -178,8 +168,6 @@ def _leave(**_: Any) -> None:
 
 
 def _incarnation(worker: Any) -> Incarnation:
-    from workers import process
-
     return Incarnation(
         id=process.INCARNATION,
         hostname=worker.hostname,

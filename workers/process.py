@@ -37,10 +37,10 @@ def drain() -> Drain:
 
 
 @cache
-def _runtime(pid: int) -> Runtime:
+def _runtime(_pid: int) -> Runtime:
     return Runtime(settings, bell=CeleryBell(app))
 
 
 @cache
-def _drain(pid: int, thread: int) -> Drain:
+def _drain(_pid: int, _thread: int) -> Drain:
     return runtime().drain(INCARNATION, WATCH)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import psycopg2
 import psycopg2.extensions
 
-from app.store.session import Database, connect
+from app.store.session import LOST_CONNECTION, Database, connect, psycopg2_url, unreachable
 
 _REGISTER = (
     "insert into remand.workers (id, hostname, pid, queues, pool, concurrency, version, lock_key, started_at,"
-    " heartbeat_at) values (%(id)s, %(hostname)s, %(pid)s, %(queues)s, %(pool)s, %(concurrency)s, %(version)s,"
+    " heartbeat_at)"
+    " values (%(id)s, %(hostname)s, %(pid)s, %(queues)s, %(pool)s, %(concurrency)s, %(version)s,"
     " hashtextextended(%(id)s::text, 0), clock_timestamp(), clock_timestamp())"
     " on conflict (id) do update set heartbeat_at = clock_timestamp(), stopped_at = null"
 )
@@ -69,18 +70,24 @@ class Pulse:
         """Register on a new connection, or renew the heartbeat on the one that is open.
 
         Raises:
-            psycopg2.OperationalError, psycopg2.InterfaceError: the database is away; call again later.
+            DatabaseUnreachable: the database is away; call again later.
         """
-        if self._connection is None or self._connection.closed:
-            self._register()
-        else:
-            self._execute(_BEAT, (self._incarnation.id,))
+        with self._dropping_what_fails():
+            if self._connection is None or self._connection.closed:
+                self._register()
+            else:
+                self._execute(_BEAT, (self._incarnation.id,))
 
     def stop(self) -> None:
-        """Say goodbye and free the lock."""
-        if self._connection is not None and not self._connection.closed:
-            self._execute(_STOP, (self._incarnation.id,))
-            self._connection.close()
+        """Say goodbye and free the lock.
+
+        Raises:
+            DatabaseUnreachable: the database is away; it frees the lock by itself.
+        """
+        with self._dropping_what_fails():
+            if self._connection is not None and not self._connection.closed:
+                self._execute(_STOP, (self._incarnation.id,))
+                self._connection.close()
         self._connection = None
 
     def fileno(self) -> int | None:
@@ -88,6 +95,16 @@ class Pulse:
         if self._connection is None or self._connection.closed:
             return None
         return int(self._connection.fileno())
+
+    @contextmanager
+    def _dropping_what_fails(self) -> Iterator[None]:
+        try:
+            yield
+        except LOST_CONNECTION as error:
+            if self._connection is not None:
+                # Half registered is not registered: the next beat begins anew.
+                self._connection.close()
+            raise unreachable(psycopg2_url(self._url), error) from error
 
     def _register(self) -> None:
         self._connection = connect(self._url, application_name="remand worker")
