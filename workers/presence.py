@@ -70,7 +70,10 @@ class Presence(bootsteps.StartStopStep):
             "worker.registered",
             worker=str(incarnation.id),
             hostname=incarnation.hostname,
+            pid=incarnation.pid,
             pool=incarnation.pool,
+            concurrency=incarnation.concurrency,
+            queues=",".join(incarnation.queues),
         )
 
     def leave(self) -> None:
@@ -85,9 +88,9 @@ class Presence(bootsteps.StartStopStep):
             self.pulse.stop()
         except DatabaseUnreachable as error:
             # Nothing is lost: the rescue sweep finds what we held.
-            log("worker.stopped", clean=False, error=error.message)
+            log("worker.stopped", worker=str(process.INCARNATION), clean=False, error=error.message)
             return
-        log("worker.stopped", clean=True)
+        log("worker.stopped", worker=str(process.INCARNATION), clean=True)
 
     def _loop(self) -> None:
         settings = process.runtime().settings

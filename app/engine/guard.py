@@ -103,7 +103,14 @@ class Guard:
             self._queue.fail([end], by="guard")
             rung.append(f"retry.{end.policy}")
             but = [running.key]
-            log("worker.child_lost", pid=seat.pid, reason=ended, step=end.step, attempt=end.attempt)
+            log(
+                "worker.child_lost",
+                workflow_id=str(end.workflow_id),
+                step=end.step,
+                attempt=end.attempt,
+                pid=seat.pid,
+                reason=ended,
+            )
         rung += self._queue.give_back_of(seat.pid, but=but)
         self._watch.free(seat.index)
         self._killed.pop(seat.pid, None)

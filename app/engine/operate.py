@@ -220,7 +220,7 @@ def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         )
         if who.reason:
             dlq.add_note(connection, letter.id, author=who.by, text=who.reason, now=now)
-    log("dead_letter.claimed", dead_letter_id=str(letter.id), by=who.by)
+    log("dead_letter.claimed", dead_letter_id=str(letter.id), workflow_id=str(workflow.id), by=who.by)
     return Decided(workflow.id, letter.status, DeadLetterStatus.INVESTIGATING)
 
 
@@ -360,7 +360,14 @@ def _close(turn: _Turn, letter: DeadLetter, status: DeadLetterStatus) -> None:
     dlq.change_letter(
         turn.connection, letter.id, status=status, closed_by=who.by, closed_at=turn.now, resolution=who.reason
     )
-    log("dead_letter.closed", dead_letter_id=str(letter.id), status=str(status), by=who.by)
+    log(
+        "dead_letter.closed",
+        dead_letter_id=str(letter.id),
+        workflow_id=str(letter.workflow_id),
+        status=str(status),
+        by=who.by,
+        reason=who.reason,
+    )
 
 
 def _illegal(workflow: Workflow, verb: str, why: str) -> IllegalMove:

@@ -20,12 +20,10 @@ EventName = Literal[
     "drain.ended",
     "claims.given_back",
     "settle.retried",
-    "settle.refused",
     "attempt.failed",
     "attempt.rescued",
     "step.retry_scheduled",
     "step.decided",
-    "step.timed_out",
     "step.killed",
     "dead_letter.opened",
     "dead_letter.claimed",
@@ -36,15 +34,9 @@ EventName = Literal[
     "worker.gone",
     "worker.silent",
     "worker.child_lost",
-    "bell.lost",
     "bell.failed",
     "sweep.ended",
-    "sweep.failed",
     "partition.created",
-    "partition.missing",
-    "schema.migrated",
-    "server.started",
-    "server.stopped",
 ]
 
 STEP: Final = ("workflow_id", "step", "attempt")
@@ -64,73 +56,46 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         "workflow.submitted": EventSpec(
             INFO,
             "A workflow was stored, or found under its identity.",
-            ("workflow_id", "namespace", "template", "version", "steps", "found"),
+            ("workflow_id", "namespace", "template", "version", "found"),
         ),
         "workflows.submitted": EventSpec(
-            INFO,
-            "Many workflows were stored in one transaction.",
-            ("namespace", "template", "version", "count", "found", "duration_seconds"),
+            INFO, "Many workflows were stored.", ("namespace", "template", "version", "count", "found")
         ),
-        "workflow.cancelled": EventSpec(
-            INFO, "A workflow was given up.", ("workflow_id", "by", "reason", "steps")
-        ),
+        "workflow.cancelled": EventSpec(INFO, "A workflow was given up.", ("workflow_id", "by", "reason")),
         "template.stored": EventSpec(
-            INFO, "A new version of a template was stored.", ("namespace", "template", "version", "hash")
+            INFO, "A new version of a template was stored.", ("namespace", "template", "version")
         ),
         "drain.ended": EventSpec(
             INFO,
             "A drain left its queue: dry, out of time, or asked to stop.",
-            (
-                "queue",
-                "worker",
-                "batches",
-                "claimed",
-                "completed",
-                "failed",
-                "refused",
-                "given_back",
-                "ended_by",
-                "duration_seconds",
-            ),
+            ("queue", "batches", "claimed", "completed", "failed", "given_back", "duration_seconds"),
         ),
         "claims.given_back": EventSpec(
-            INFO,
-            "Claimed attempts that had not begun went back, uncounted.",
-            ("queue", "worker", "count", "reason"),
+            INFO, "Claimed attempts that had not begun went back, uncounted.", ("queue", "count", "reason")
         ),
         "settle.retried": EventSpec(
             WARNING,
-            "Results could not be stored at once and are tried again.",
-            ("queue", "worker", "count", "tries", "error", "delay_seconds"),
-        ),
-        "settle.refused": EventSpec(
-            INFO,
-            "A result came from an attempt that is no longer the step's own; nothing changed.",
-            (*STEP, "worker", "outcome"),
+            "The database did not answer a drain, which tries again.",
+            ("tries", "error", "delay_seconds"),
         ),
         "attempt.failed": EventSpec(
             INFO,
             "A handler failed; its failure travels to the queue of its policy.",
-            (*STEP, "worker", "error", "category", "policy", "rule", "duration_seconds"),
+            (*STEP, "error", "category", "policy", "rule"),
         ),
         "attempt.rescued": EventSpec(
-            WARNING,
-            "The attempt of a gone worker was taken back.",
-            (*STEP, "worker", "lost_attempts", "reason"),
+            WARNING, "The attempt of a gone worker was taken back.", (*STEP, "worker", "reason")
         ),
         "step.retry_scheduled": EventSpec(
             INFO, "A failed step waits for its next attempt.", (*STEP, "policy", "due_at", "delay_seconds")
         ),
         "step.decided": EventSpec(
-            INFO, "An operator decided on a step.", (*STEP, "verb", "from_state", "to_state", "by", "reason")
-        ),
-        "step.timed_out": EventSpec(
-            INFO, "A step ran into its timeout and was told to stop.", (*STEP, "worker", "timeout_seconds")
+            INFO,
+            "An operator decided on a step.",
+            ("workflow_id", "step", "verb", "from_state", "to_state", "by", "reason"),
         ),
         "step.killed": EventSpec(
-            WARNING,
-            "A step did not stop after its timeout; its process was killed.",
-            (*STEP, "worker", "pid", "timeout_seconds", "grace_seconds"),
+            WARNING, "A step did not stop after its timeout; its process was killed.", (*STEP, "pid")
         ),
         "dead_letter.opened": EventSpec(
             ERROR,
@@ -140,60 +105,36 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         "dead_letter.claimed": EventSpec(
             INFO, "Someone investigates a dead letter.", ("dead_letter_id", "workflow_id", "by")
         ),
-        "dead_letter.noted": EventSpec(
-            INFO, "An investigation got a note.", ("dead_letter_id", "workflow_id", "by")
-        ),
+        "dead_letter.noted": EventSpec(INFO, "An investigation got a note.", ("dead_letter_id", "by")),
         "dead_letter.closed": EventSpec(
-            INFO, "An investigation ended.", ("dead_letter_id", "workflow_id", "resolution", "by", "reason")
+            INFO, "An investigation ended.", ("dead_letter_id", "workflow_id", "status", "by", "reason")
         ),
         "worker.registered": EventSpec(
-            INFO, "A worker began.", ("worker", "host", "pid", "queues", "concurrency")
+            INFO, "A worker began.", ("worker", "hostname", "pid", "pool", "concurrency", "queues")
         ),
-        "worker.stopped": EventSpec(INFO, "A worker ended in good order.", ("worker", "host", "pid")),
+        "worker.stopped": EventSpec(
+            INFO,
+            "A worker ended; not clean: what it held is left to the rescue sweep.",
+            ("worker", "clean", "error"),
+        ),
         "worker.gone": EventSpec(
-            WARNING,
-            "A worker ended without a word; its attempts are being rescued.",
-            ("worker", "host", "pid", "reason", "silent_seconds", "attempts"),
+            WARNING, "A worker ended without a word; its attempts were rescued.", ("worker", "hostname")
         ),
         "worker.silent": EventSpec(
             WARNING, "A worker could not reach the database for its heartbeat; it goes on trying.", ("error",)
         ),
         "worker.child_lost": EventSpec(
-            WARNING,
-            "A process of a worker's pool died; its step counts as lost.",
-            ("worker", "pid", "workflow_id", "step", "attempt", "error"),
-        ),
-        "bell.lost": EventSpec(
-            WARNING,
-            "Due work had nobody called for it; the sweep rang again.",
-            ("queue", "due", "oldest_seconds"),
+            WARNING, "A process of a worker's pool died; its step counts as lost.", (*STEP, "pid", "reason")
         ),
         "bell.failed": EventSpec(
             WARNING,
             "The broker did not take a bell after a commit; the sweep will ring.",
-            ("queues", "error"),
+            ("queue", "error"),
         ),
         "sweep.ended": EventSpec(
-            INFO,
-            "A sweep moved something; sweeps that found nothing are silent.",
-            ("sweep", "found", "moved", "duration_seconds"),
+            INFO, "A sweep moved something; sweeps that found nothing are silent.", ("sweep", "moved")
         ),
-        "sweep.failed": EventSpec(
-            ERROR, "A sweep could not do its work; the next will try again.", ("sweep", "error")
-        ),
-        "partition.created": EventSpec(
-            INFO, "A month got its partitions.", ("table", "partition", "from_at", "to_at")
-        ),
-        "partition.missing": EventSpec(
-            ERROR, "A coming month has no partition and could not get one.", ("table", "partition", "error")
-        ),
-        "schema.migrated": EventSpec(
-            INFO, "The schema was brought to a revision.", ("from_revision", "to_revision")
-        ),
-        "server.started": EventSpec(
-            INFO, "An embedded server answers.", ("server", "version", "pid", "duration_seconds")
-        ),
-        "server.stopped": EventSpec(INFO, "An embedded server was stopped.", ("server", "pid", "reason")),
+        "partition.created": EventSpec(INFO, "A month got its partitions.", ("partition",)),
     }
 )
 

@@ -50,7 +50,7 @@ def test_a_line_begins_with_when_how_severe_and_what(lines: Any) -> None:
 def test_the_catalogue_gives_the_level(lines: Any) -> None:
     log("drain.ended")
     log("worker.gone")
-    log("sweep.failed")
+    log("dead_letter.opened")
 
     assert [line["level"] for line in lines()] == ["info", "warning", "error"]
 
@@ -104,10 +104,10 @@ def test_less_severe_than_the_level_is_not_written() -> None:
     configure_logging("WARNING", "console", stream=stream)
 
     log("drain.ended", queue="steps")
-    log("bell.lost", queue="steps", due=3)
+    log("bell.failed", queue="steps", error="gone")
 
     [line] = stream.getvalue().splitlines()
-    assert re.search(r"warning\s*\] bell\.lost .*due=3.*queue=steps", line)
+    assert re.search(r"warning\s*\] bell\.failed .*error=gone.*queue=steps", line)
     assert "\x1b" not in line
 
 

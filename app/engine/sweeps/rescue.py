@@ -45,6 +45,8 @@ def rescue(engine: Engine) -> Rescued:
     if attempts:
         engine.bell.ring([QUEUE])
     parked = settle_parked(engine)
+    if attempts or parked:
+        log("sweep.ended", sweep="rescue", moved=attempts + parked)
     workers = sweeping.mark_gone(engine.database, engine.clock, limits)
     for worker_id, hostname in workers:
         log("worker.gone", worker=str(worker_id), hostname=hostname)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from app.engine.context import Engine
 from app.engine.sweeps.rescue import limits_of
 from app.store import sweeping
+from app.telemetry import log
 
 WAKE_BATCH = 500
 
@@ -31,6 +32,8 @@ def ring(engine: Engine) -> Rung:
         woken += taken
         if taken < WAKE_BATCH:
             break
+    if woken:
+        log("sweep.ended", sweep="ring", moved=woken)
     waiting = sweeping.waiting_queues(engine.database)
     if not waiting:
         return Rung(woken, ())
