@@ -24,9 +24,10 @@ from app.store.ids import new_id
 from app.store.run_queue import RunQueue
 from app.store.session import Database
 from app.store.templates import Templates
-from remand.handler import Handlers
+from remand.handler import Handlers, StepContext
 from tests.support.bell import RecordingBell
 from tests.support.clock import FakeClock
+from tests.support.shapes import HANDLER
 
 RETRY_QUEUES = ("retry.exponential", "retry.linear", "retry.immediate", "retry.never")
 _PLENTY = 10_000
@@ -134,6 +135,21 @@ class Harness:
             return function
 
         return register
+
+    def play(self, **steps: Any) -> list[str]:
+        """Give `shapes.HANDLER` a part for each step: a function of the context, or a result; else its name.
+
+        Returns the list to which every run of a step adds the step's name.
+        """
+        ran: list[str] = []
+
+        def run(ctx: StepContext) -> Any:
+            ran.append(ctx.step)
+            part = steps.get(ctx.step, ctx.step)
+            return part(ctx) if callable(part) else part
+
+        self.handlers.add(HANDLER, run)
+        return ran
 
     def publish(self, yaml_text: str) -> None:
         publish(self.engine, yaml_text)

@@ -50,7 +50,7 @@ begin
       select s.workflow_id, s.name, 'ready', s.queue, s.priority, t, 0 from copied s where s.state = 'enqueued')
   select coalesce(array_agg(created.id), '{}') into v_new from created;
   return query
-    select u.n, coalesce(i.workflow_id, u.id), u.id = any(v_new)
+    select u.n, coalesce(i.workflow_id, u.id), u.id = any(v_new) and u.n = min(u.n) over (partition by u.id)
       from unnest(p_ids, p_keys) with ordinality u(id, key, n)
       left join remand.identities i on i.namespace = v_namespace and i.name = v_name and i.key = u.key
      order by u.n;
