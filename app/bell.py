@@ -86,7 +86,7 @@ class CeleryBell:
         except _BROKER_DOWN as error:
             # The work is committed: the ring sweep announces it once the broker is back.
             self._mute_until = time.monotonic() + _SILENCE_SECONDS
-            log("bell.lost", queue=queue, error=type(error).__name__)
+            log("bell.failed", queue=queue, error=type(error).__name__)
 
     def _start_afresh_after_fork(self) -> None:
         if self._pid != os.getpid():
