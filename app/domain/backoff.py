@@ -12,6 +12,7 @@ from typing import Final
 from app.domain.retry import Exponential, RetrySpec
 
 _LONGEST_SECONDS: Final = timedelta(days=999_999_998).total_seconds()
+_LARGEST_LOG: Final = 700.0
 
 
 def delay(
@@ -63,8 +64,12 @@ def _exponential(rule: Exponential, failures: int) -> float:
     if rule.base_seconds >= rule.cap_seconds:
         return rule.cap_seconds
     # Compared as logarithms: the power itself overflows from about the thousandth failure on.
-    if (failures - 1) * math.log(rule.factor) >= math.log(rule.cap_seconds / rule.base_seconds):
+    growth = (failures - 1) * math.log(rule.factor)
+    start = math.log(rule.base_seconds)
+    if growth >= math.log(rule.cap_seconds) - start:
         return rule.cap_seconds
+    if growth > _LARGEST_LOG:
+        return min(math.exp(start + growth), rule.cap_seconds)
     return min(rule.base_seconds * rule.factor ** (failures - 1), rule.cap_seconds)
 
 

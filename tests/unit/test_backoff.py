@@ -67,6 +67,13 @@ def test_no_number_of_failures_overflows(policy: str, factor: float) -> None:
     assert seconds(policy, 10**9, spec) == expected
 
 
+@pytest.mark.parametrize(("base", "failures"), [(4.8e-303, 105), (5e-324, 103), (5e-324, 2)])
+def test_a_tiny_base_overflows_no_power(base: float, failures: int) -> None:
+    exponential = ExponentialOverrides(base_seconds=base, factor=921, cap_seconds=869_308)
+    wait = seconds("exponential", failures, resolve_retry(RetryOverrides(exponential=exponential)))
+    assert 0 <= wait <= 869_308
+
+
 @QUICK
 @given(POLICIES, FAILURES, SPECS, JITTER, RETRY_AFTER)
 def test_never_negative_never_before_the_server_allows(
