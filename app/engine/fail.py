@@ -12,7 +12,7 @@ from typing import assert_never
 
 from app.domain.decide import Dead, EndedAttempt, Retry, decide
 from app.engine.context import Engine
-from app.engine.letters import open_letters
+from app.engine.letters import Opened, log_opened, open_letters
 from app.engine.routing import Routing
 from app.store import failures
 from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
@@ -49,13 +49,14 @@ def _apply_batch(engine: Engine, queue: str, batch: int, applied: Applied) -> in
             return 0
         now = engine.now(connection)
         retries, deaths = _decide(engine, taken, now)
-        rung = _apply(engine, connection, retries, deaths, now, by=queue)
+        rung, opened = _apply(engine, connection, retries, deaths, now, by=queue)
     engine.bell.ring(rung)
     applied.retried += len(retries)
     applied.dead += len(deaths)
     applied.rung |= set(rung)
     for retry in retries:
         _log_retry(retry, now)
+    log_opened(opened)
     return len(taken)
 
 
@@ -110,14 +111,15 @@ def _apply(
     now: datetime,
     *,
     by: str,
-) -> list[str]:
+) -> tuple[list[str], list[Opened]]:
     rung: list[str] = []
+    opened: list[Opened] = []
     if retries:
         rung = failures.schedule_retries(connection, retries, by=by, now=now)
     if deaths:
         failures.fail_steps(connection, deaths, by=by, now=now)
-        open_letters(connection, deaths, engine.templates, engine.settings, now)
-    return rung
+        opened = open_letters(connection, deaths, engine.templates, engine.settings, now)
+    return rung, opened
 
 
 def _log_retry(retry: DecidedRetry, now: datetime) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -21,14 +22,24 @@ from remand.redact import redact_json
 SYSTEM = "remand"
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An entry that was opened, and for what."""
+
+    letter_id: UUID
+    death: DecidedDeath
+
+
 def open_letters(
     connection: Connection,
     deaths: Sequence[DecidedDeath],
     templates: Templates,
     settings: Settings,
     now: datetime,
-) -> list[UUID]:
+) -> list[Opened]:
     """Open an entry for each dead step; where its workflow has one already, add a note and a fresh snapshot.
+
+    Return the new ones; give them to `log_opened` after the commit.
 
     Transaction: joins the one that failed the steps. Idempotent: by (source, source_id).
     Source: C1-C4.
@@ -45,8 +56,24 @@ def open_letters(
         worker = workers.get(death.failed.worker, "unknown") if death.failed.worker is not None else "unknown"
         letter_id = _open(connection, death, template=template, snapshot=snapshot, worker=worker, now=now)
         if letter_id is not None:
-            opened.append(letter_id)
+            opened.append(Opened(letter_id, death))
     return opened
+
+
+def log_opened(opened: Sequence[Opened]) -> None:
+    """Say which entries were opened: a person is needed."""
+    for letter in opened:
+        failed = letter.death.failed
+        log(
+            "dead_letter.opened",
+            dead_letter_id=str(letter.letter_id),
+            workflow_id=str(failed.workflow_id),
+            step=failed.step,
+            attempt=failed.attempt,
+            reason=letter.death.reason,
+            category=failed.failure["classification"]["category"],
+            error=failed.failure["error_class"],
+        )
 
 
 def _open(
@@ -66,7 +93,7 @@ def _open(
         dlq.change_letter(connection, known.id, snapshot=snapshot)
         return None
     classification = failed.failure["classification"]
-    letter_id = dlq.insert_letter(
+    return dlq.insert_letter(
         connection,
         {
             "workflow_id": failed.workflow_id,
@@ -90,15 +117,3 @@ def _open(
             "metadata": {"explanation": death.explanation},
         },
     )
-    if letter_id is not None:
-        log(
-            "dead_letter.opened",
-            dead_letter_id=str(letter_id),
-            workflow_id=str(failed.workflow_id),
-            step=failed.step,
-            attempt=failed.attempt,
-            reason=death.reason,
-            category=classification["category"],
-            error=failed.failure["error_class"],
-        )
-    return letter_id

@@ -129,6 +129,7 @@ def cancel(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
             raise _illegal(workflow, "cancel", "only a workflow that has not ended can be cancelled")
         letter = _close_open(_Turn(connection, workflow, who, now), DeadLetterStatus.CANCELLED)
     log("workflow.cancelled", workflow_id=str(workflow_id), by=who.by, reason=who.reason)
+    _log_closed(letter, workflow_id, DeadLetterStatus.CANCELLED, who)
     return Decided(workflow_id, workflow.state, WorkflowState.CANCELLED, closed_letter=letter)
 
 
@@ -182,6 +183,7 @@ def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         if not repairs.give_up(connection, workflow.id, by=who.by, reason=who.reason, now=now):
             raise _illegal(workflow, "give_up", "some of its steps are still under way: wait or cancel")
         _close(_Turn(connection, workflow, who, now), letter, DeadLetterStatus.PERMANENTLY_FAILED)
+    _log_closed(letter_id, workflow.id, DeadLetterStatus.PERMANENTLY_FAILED, who)
     return Decided(workflow.id, workflow.state, WorkflowState.ERROR, closed_letter=letter_id)
 
 
@@ -272,6 +274,7 @@ def _decide(
         by=who.by,
         reason=who.reason,
     )
+    _log_closed(letter, workflow_id, closing, who)
     return Decided(workflow_id, before, after, closed_letter=letter)
 
 
@@ -287,6 +290,7 @@ def _decide_letter(
         _close(turn, letter, closing)
         after = lock_workflow(connection, workflow.id).state
     engine.bell.ring(rung)
+    _log_closed(letter_id, workflow.id, closing, who)
     return Decided(workflow.id, workflow.state, after, closed_letter=letter_id)
 
 
@@ -360,10 +364,15 @@ def _close(turn: _Turn, letter: DeadLetter, status: DeadLetterStatus) -> None:
     dlq.change_letter(
         turn.connection, letter.id, status=status, closed_by=who.by, closed_at=turn.now, resolution=who.reason
     )
+
+
+def _log_closed(letter_id: UUID | None, workflow_id: UUID, status: DeadLetterStatus, who: Who) -> None:
+    if letter_id is None:
+        return
     log(
         "dead_letter.closed",
-        dead_letter_id=str(letter.id),
-        workflow_id=str(letter.workflow_id),
+        dead_letter_id=str(letter_id),
+        workflow_id=str(workflow_id),
         status=str(status),
         by=who.by,
         reason=who.reason,
