@@ -12,7 +12,9 @@ from app.store.tables import SCHEMA, metadata
 
 
 def _migrate(connection: sa.Connection) -> None:
-    connection.execute(sa.text(f"create schema if not exists {SCHEMA}"))
+    # "create schema if not exists" asks for the right to create schemas even where this one exists.
+    if connection.scalar(sa.text("select to_regnamespace(:name)"), {"name": SCHEMA}) is None:
+        connection.execute(sa.text(f"create schema {SCHEMA}"))
     context.configure(
         connection=connection,
         target_metadata=metadata,
