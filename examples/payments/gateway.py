@@ -1,6 +1,7 @@
 """A small payment gateway as its own process: `python -m examples.payments.gateway --port 8808 --state DIR`.
 
-It prints one line of JSON (`{"event": "ready", "port": …, "url": …}`) once it listens on 127.0.0.1.
+It prints one line of JSON (`{"event": "ready", "port": …, "url": …}`) once it listens.
+It listens on 127.0.0.1 unless told otherwise.
 It fails by `faults.FAULTS` and books by `ledger.Ledger`; it knows nothing of Remand.
 """
 
@@ -40,8 +41,8 @@ class GatewayServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int, state: Path) -> None:
-        super().__init__(("127.0.0.1", port), GatewayHandler)
+    def __init__(self, port: int, state: Path, host: str = "127.0.0.1") -> None:
+        super().__init__((host, port), GatewayHandler)
         self.ledger = Ledger(state / "ledger.jsonl")
         self.faults = FaultCounter()
 
@@ -172,14 +173,19 @@ def main() -> None:
     """Serve until SIGTERM or SIGINT (or end of input, if asked to); port 0 takes any free port."""
     parser = argparse.ArgumentParser(description="A payment gateway that fails on request.")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT)
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on; anybody who reaches it may book"
+    )
     parser.add_argument("--state", type=Path, required=True, help="folder of the ledger file")
     parser.add_argument("--with-parent", action="store_true", help="stop when standard input is closed")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
-    with GatewayServer(options.port, options.state) as server:
+    with GatewayServer(options.port, options.state, options.host) as server:
         port = server.server_address[1]
-        print(json.dumps({"event": "ready", "port": port, "url": f"http://127.0.0.1:{port}"}), flush=True)
+        print(
+            json.dumps({"event": "ready", "port": port, "url": f"http://{options.host}:{port}"}), flush=True
+        )
         if options.with_parent:
             threading.Thread(target=_stop_at_end_of_input, args=(server,), daemon=True).start()
         server.serve_forever()
