@@ -20,7 +20,8 @@ def unmigrated(empty_database_url: str) -> Iterator[Database]:
 
 def contents(database: Database) -> list[tuple[object, ...]]:
     return database.call(
-        "select 'relation', relname::text, relkind::text from pg_class where relnamespace = 'remand'::regnamespace"
+        "select 'relation', relname::text, relkind::text from pg_class"
+        " where relnamespace = 'remand'::regnamespace"
         " union all select 'function', oid::regprocedure::text, md5(prosrc) from pg_proc"
         " where pronamespace = 'remand'::regnamespace order by 1, 2"
     )
@@ -93,7 +94,7 @@ def test_a_schema_that_is_behind_is_refused(
 def test_an_unreachable_database_is_named_without_its_password(cluster: Cluster) -> None:
     database = Database("postgresql://somebody:hunter2@127.0.0.1:1/nothing")
 
-    with pytest.raises(DatabaseUnreachable, match="127.0.0.1:1/nothing") as caught:
+    with pytest.raises(DatabaseUnreachable, match=r"127\.0\.0\.1:1/nothing") as caught:
         schema.check(database)
     with pytest.raises(DatabaseUnreachable) as called:
         database.call("select 1")

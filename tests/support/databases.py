@@ -98,6 +98,7 @@ class Cluster:
 
 def empty_all(database: Database) -> None:
     """Delete every row that tests may have made, after ending whoever else is connected."""
+    database.dispose()
     database.call(
         "select pg_terminate_backend(pid) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid()"
