@@ -11,15 +11,23 @@ import os
 import threading
 import time
 from collections.abc import Iterable
+from typing import Any
+from uuid import uuid4
 
 from celery import Celery
 from kombu.exceptions import OperationalError
 
+from app.domain.errors import BrokerUnreachable
 from app.telemetry import log
+from remand.redact import redact_text
 
 WINDOW_SECONDS = 0.01
 _SILENCE_SECONDS = 1.0
+_CHECK_SECONDS = 4.0
 RETRY_PREFIX = "retry."
+_STEPS_TASK = "remand.drain"
+_FAILURES_TASK = "remand.drain_failures"
+_ACQUIRE_SECONDS = 5.0
 _BROKER_DOWN = (OperationalError, ConnectionError, TimeoutError, OSError)
 
 
@@ -31,6 +39,7 @@ class CeleryBell:
         self._lock = threading.Lock()
         self._last: dict[str, float] = {}
         self._owed: set[str] = set()
+        self._declared: set[str] = set()
         self._timer: threading.Timer | None = None
         self._mute_until = 0.0
         self._pid = os.getpid()
@@ -70,6 +79,23 @@ class CeleryBell:
         except connection_errors(self._app):
             return 0
 
+    def check(self) -> None:
+        """Make sure that the broker answers.
+
+        Raises:
+            BrokerUnreachable: it does not, within a few seconds.
+        """
+        connection = self._app.connection_for_write()
+        try:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=_CHECK_SECONDS)
+        except connection_errors(self._app) as error:
+            raise BrokerUnreachable(
+                f"the broker at {connection.as_uri()} is not usable: {redact_text(str(error))}",
+                hint="check REMAND_BROKER_URL and that the broker is up",
+            ) from error
+        finally:
+            connection.release()
+
     def _owe(self, queue: str) -> None:
         self._owed.add(queue)
         if self._timer is None:
@@ -80,19 +106,73 @@ class CeleryBell:
     def _publish(self, queue: str) -> None:
         if time.monotonic() < self._mute_until:
             return
-        name = "remand.drain_failures" if queue.startswith(RETRY_PREFIX) else "remand.drain"
         try:
-            self._app.send_task(name, args=[queue], queue=queue, ignore_result=True, retry=False)
+            self._send(queue)
         except _BROKER_DOWN as error:
             # The work is committed: the ring sweep announces it once the broker is back.
             self._mute_until = time.monotonic() + _SILENCE_SECONDS
+            self._declared.clear()
             log("bell.failed", queue=queue, error=type(error).__name__)
+
+    def _send(self, queue: str) -> None:
+        """Publish what Celery calls a task message, protocol 2, with what a worker needs of it and no more.
+
+        `send_task` spends ten times as long on the rest, which for a bell is most of its cost.
+        """
+        with self._app.producer_pool.acquire(block=True, timeout=_ACQUIRE_SECONDS) as producer:
+            task_id = str(uuid4())
+            producer.publish(
+                [[queue], {}, {}],
+                exchange="",
+                routing_key=queue,
+                declare=[] if queue in self._declared else [self._app.amqp.queues[queue]],
+                serializer="json",
+                correlation_id=task_id,
+                headers={
+                    "lang": "py",
+                    "task": _FAILURES_TASK if queue.startswith(RETRY_PREFIX) else _STEPS_TASK,
+                    "id": task_id,
+                    "root_id": task_id,
+                    "argsrepr": f"('{queue}',)",
+                    "kwargsrepr": "{}",
+                    "ignore_result": True,
+                },
+                retry=False,
+            )
+        self._declared.add(queue)
 
     def _start_afresh_after_fork(self) -> None:
         if self._pid != os.getpid():
             self._pid = os.getpid()
             self._owed = set()
             self._timer = None
+
+
+def bell_to(broker_url: str) -> CeleryBell:
+    """Return a bell for a program that is no worker: it sends, and never waits long for a broker."""
+    app = Celery("remand", broker=broker_url, set_as_current=False)
+    app.conf.update(
+        task_serializer="json",
+        task_ignore_result=True,
+        broker_connection_timeout=_CHECK_SECONDS,
+        broker_transport_options=transport_options(broker_url),
+    )
+    return CeleryBell(app)
+
+
+def transport_options(broker_url: str) -> dict[str, Any]:
+    """Return what Celery must tell the broker's transport: limits for dead connections."""
+    if not broker_url.startswith("redis"):
+        return {}
+    return {
+        "visibility_timeout": 3600,
+        "unacked_restore_interval": 10,
+        "unacked_restore_throttle": 1,
+        "socket_keepalive": True,
+        "socket_connect_timeout": 4,
+        "socket_timeout": 60,
+        "health_check_interval": 25,
+    }
 
 
 def connection_errors(app: Celery) -> tuple[type[BaseException], ...]:

@@ -1,7 +1,7 @@
 """Answer a bell: claim, run, settle, and go on until the queue is dry or the time slice is over.
 
-Success path: one `claim`, then one `settle` a batch, which brings the next claims with it. Everything is written
-so that the process may die between any two lines: what it holds is taken back by the rescue sweep.
+Success path: one `claim`, then one `settle` a batch, which brings the next claims with it. Everything is
+written so that the process may die between any two lines: what it holds is taken back by the rescue sweep.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ class Drain:
         self._steward = Steward(settings.flush_after_seconds, self._step_in)
         self._report = Drained("")
         self._batch = Batch()
+        self._maybe_more = False
 
     def run(self, queue: str) -> Drained:
         """Drain a queue. Transaction: many, each its own. Never raises for a handler's failure.
@@ -84,7 +85,8 @@ class Drain:
         until = started + self._settings.drain_slice_seconds
         self._steward.watch(self._batch)
         try:
-            self._rounds(queue, until)
+            with self._runner.ready():
+                self._rounds(queue, until)
         finally:
             self._steward.watch(None)
             self._give_back(self._batch.take_todo())
@@ -93,8 +95,8 @@ class Drain:
         return self._report
 
     def _rounds(self, queue: str, until: float) -> None:
-        working = self._claim(queue)
-        while working:
+        self._claim(queue)
+        while self._batch.waiting():
             self._run_batch(queue)
             last = self._is_over(until)
             waiting = self._batch.waiting()
@@ -103,7 +105,8 @@ class Drain:
             if last:
                 self._pass_on(queue)
                 return
-            working = self._batch.waiting() > 0 or self._claim(queue)
+            if not self._batch.waiting() and self._maybe_more:
+                self._claim(queue)
 
     def _run_batch(self, queue: str) -> None:
         """Run what is claimed; stop early when a result must be committed at once or the worker stops."""
@@ -120,15 +123,17 @@ class Drain:
         self._pace.note(queue, spent, ran)
         self._report.batches += bool(ran)
 
-    def _claim(self, queue: str) -> bool:
+    def _claim(self, queue: str) -> None:
+        """Claim what is due. Fewer than asked for means dry: what comes later brings a bell of its own."""
         k = self._pace.k(queue)
         claims = self._patiently(lambda: self._queue.claim(queue, k))
+        # A suspect, which has been attempted before, is claimed alone however many wait behind it.
+        self._maybe_more = len(claims) == k or any(claim.attempt > 1 for claim in claims)
         self._report.claimed += len(claims)
         self._batch.add(claims)
         if len(claims) == k and not self._report.rung:
             # A full claim hints at more work than one process should do: wake one more, which does the same.
             self._ring([queue])
-        return bool(claims)
 
     def _record(self, ended: Ended, queue: str, k: int) -> Settled:
         settled = Settled()

@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import FrameType
@@ -61,8 +61,7 @@ class Runner:
             kill_at = started + claim.timeout_seconds + self._settings.hard_timeout_grace_seconds
             self._place.show(Running(claim.workflow_id, claim.step, claim.attempt, kill_at))
         try:
-            with self._alarm.set(claim.timeout_seconds):
-                value = self._call(claim)
+            value = self._timed(claim)
             return Completed(claim, encode(value, what="result", max_bytes=self._settings.result_max_bytes))
         except StepCancelled:
             return Abandoned(claim)
@@ -71,13 +70,24 @@ class Runner:
             return self._bad(claim, timeout, "timed_out")
         except JsonInvalid as problem:
             return self._bad(claim, _not_json(claim, problem), "failed")
-        except BaseException as error:  # the door around users' code: everything it raises becomes a value
+        except BaseException as error:  # noqa: BLE001 - the door around users' code: all it raises becomes a value
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 self._drop_loop()
             return self._bad(claim, error, "failed")
         finally:
             if self._place is not None:
                 self._place.clear()
+
+    def ready(self) -> AbstractContextManager[None]:
+        """Return the context in which attempts can be interrupted."""
+        return self._alarm.installed()
+
+    def _timed(self, claim: Claim) -> Any:
+        self._alarm.arm(claim.timeout_seconds)
+        try:
+            return self._call(claim)
+        finally:
+            self._alarm.disarm()
 
     def _call(self, claim: Claim) -> Any:
         function = self._handlers.find(claim.handler)
@@ -151,23 +161,35 @@ class _Alarm:
 
     def __init__(self) -> None:
         self._armed = False
+        self._installed = False
 
     @contextmanager
-    def set(self, seconds: float) -> Iterator[None]:
+    def installed(self) -> Iterator[None]:
+        """Own SIGALRM for a while; it costs more than a short step, so it is done once a drain."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         before = signal.signal(signal.SIGALRM, self._raise)
-        self._armed = True
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        self._installed = True
         try:
             yield
         finally:
-            self._armed = False
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            self._installed = False
             signal.signal(signal.SIGALRM, before)
 
-    def _raise(self, signum: int, frame: FrameType | None) -> None:
+    def arm(self, seconds: float) -> None:
+        """Let `StepTimeout` be raised in `seconds`."""
+        if self._installed:
+            self._armed = True
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def disarm(self) -> None:
+        """Raise nothing any more; the flag goes first, a late alarm finds it down."""
+        self._armed = False
+        if self._installed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _raise(self, _signum: int, _frame: FrameType | None) -> None:
         if self._armed:
             raise StepTimeout("the step ran longer than its timeout")
 

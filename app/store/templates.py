@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,12 +10,15 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.dag import children_of
 from app.domain.errors import TemplateChanged, TemplateNotFound
 from app.domain.template import Template, content_hash, from_definition, to_definition
 from app.store.session import Database
 from app.store.tables import template_steps, templates
+
+_NEWEST_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Templates:
         self._database = database
         self._by_id: dict[int, PublishedTemplate] = {}
         self._by_ref: dict[tuple[str, str, str], PublishedTemplate] = {}
+        self._newest: dict[str, tuple[float, PublishedTemplate]] = {}
 
     def publish(self, template: Template) -> bool:
         """Store a template with its steps; return False when this very version is there already.
@@ -61,7 +66,7 @@ class Templates:
         return False
 
     def find(self, ref: str) -> PublishedTemplate:
-        """Find by "namespace/name:version", or the newest of "namespace/name", or "name" if that is unambiguous.
+        """Find by "namespace/name:version", or the newest of "namespace/name", or of "name" if that is clear.
 
         Raises:
             TemplateNotFound: nothing, or nothing unambiguous, has that name.
@@ -70,6 +75,9 @@ class Templates:
         namespace, _, name = path.rpartition("/")
         if namespace and version and (namespace, name, version) in self._by_ref:
             return self._by_ref[namespace, name, version]
+        known = self._newest.get(ref)
+        if known is not None and time.monotonic() < known[0]:
+            return known[1]
         query = sa.select(templates).where(templates.c.name == name).order_by(templates.c.id.desc())
         if namespace:
             query = query.where(templates.c.namespace == namespace)
@@ -79,7 +87,9 @@ class Templates:
             rows = connection.execute(query).all()
         if len({row.namespace for row in rows}) != 1:
             raise _not_found(ref, [f"{row.namespace}/{row.name}" for row in rows])
-        return self._remember(rows[0])
+        found = self._remember(rows[0])
+        self._newest[ref] = (time.monotonic() + _NEWEST_SECONDS, found)
+        return found
 
     def get(self, template_id: int) -> PublishedTemplate:
         """Return a template by its key."""
@@ -114,8 +124,6 @@ class Templates:
 
 
 def _insert(template: Template, digest: str) -> Any:
-    from sqlalchemy.dialects.postgresql import insert
-
     return (
         insert(templates)
         .values(
