@@ -69,10 +69,16 @@ def raw_database(_own_database: Database) -> Database:
 
 
 @pytest.fixture
-def database(raw_database: Database) -> Iterator[Database]:
+def limits() -> list[Settings]:
+    """The settings whose limits hold in this test; what is not set says the templates."""
+    return [Settings()]
+
+
+@pytest.fixture
+def database(raw_database: Database, limits: list[Settings]) -> Iterator[Database]:
     """An empty, migrated database that must keep the invariants."""
     yield raw_database
-    check_invariants(raw_database)
+    check_invariants(raw_database, limits[-1])
 
 
 @pytest.fixture
@@ -122,11 +128,13 @@ def harness(database: Database, clock: FakeClock, bell: RecordingBell) -> Harnes
 
 
 @pytest.fixture
-def harness_with(database: Database, clock: FakeClock, bell: RecordingBell) -> Callable[..., Harness]:
+def harness_with(
+    database: Database, clock: FakeClock, bell: RecordingBell, limits: list[Settings]
+) -> Callable[..., Harness]:
     """Make a harness with settings of its own."""
 
     def make(**settings: object) -> Harness:
-        chosen: Settings = settings_for(**settings)
-        return Harness(database, clock, bell, chosen)
+        limits.append(settings_for(**settings))
+        return Harness(database, clock, bell, limits[-1])
 
     return make
