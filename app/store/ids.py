@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from uuid import UUID
 
 import uuid_utils
@@ -17,6 +18,12 @@ _SHOWN = 5
 def new_id() -> UUID:
     """Return a new UUIDv7."""
     return UUID(int=uuid_utils.uuid7().int)
+
+
+def first_id_at(instant: datetime) -> UUID:
+    """Return the smallest UUIDv7 of an instant: ids from then on are not less."""
+    milliseconds = int(instant.timestamp() * 1000)
+    return UUID(int=(milliseconds << 80) | (0x7 << 76) | (0x2 << 62))
 
 
 def find_id(database: Database, table: str, typed: str, missing: type[NotFound]) -> UUID:

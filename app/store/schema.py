@@ -10,7 +10,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 import migrations
-from app.domain.errors import SchemaMissing, SchemaTooNew, SchemaTooOld
+from app.domain.errors import InputInvalid, SchemaMissing, SchemaTooNew, SchemaTooOld
 from app.store.session import Database
 from app.store.tables import SCHEMA
 
@@ -25,6 +25,22 @@ def head() -> str:
     """Return the newest revision this code knows."""
     revision = ScriptDirectory.from_config(_config()).get_current_head()
     assert revision is not None
+    return revision
+
+
+def resolve(revision: str) -> str | None:
+    """Return the revision that a name means: "head", "base" (None: no schema), or a revision of this code.
+
+    Raises:
+        InputInvalid: this code has no such revision.
+    """
+    if revision in ("head", "base"):
+        return head() if revision == "head" else None
+    known = [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
+    if revision not in known:
+        raise InputInvalid(
+            f"there is no revision {revision!r}", hint=f"known are head, base, {', '.join(known)}"
+        )
     return revision
 
 

@@ -138,8 +138,12 @@ def list_workflows(
     template: str | None = None,
     limit: int = 50,
     before: UUID | None = None,
+    since: UUID | None = None,
 ) -> list[Workflow]:
-    """Read workflows, newest first; `template` is "name" or "namespace/name". Transaction: own."""
+    """Read workflows, newest first; `template` is "name" or "namespace/name". Transaction: own.
+
+    `before` and `since` bound the id, which sorts by time: exclusive and inclusive.
+    """
     where, arguments = ["true"], dict[str, Any](limit=limit)
     if states:
         where.append("f.state = any(%(states)s)")
@@ -147,6 +151,9 @@ def list_workflows(
     if before is not None:
         where.append("f.id < %(before)s")
         arguments["before"] = before
+    if since is not None:
+        where.append("f.id >= %(since)s")
+        arguments["since"] = since
     if template is not None:
         where.append("(t.name = %(template)s or t.namespace || '/' || t.name = %(template)s)")
         arguments["template"] = template

@@ -1,0 +1,301 @@
+"""`remand dlq`: list, show, claim, note, requeue, resolve, cancel. A dead letter is an investigation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.context import By, Cli, Group, Reason
+from app.cli.output import age, facts, now, short, short_ids, state, table
+from app.cli.step import Verbose, attempt_table, traceback
+from app.cli.wording import command, decided, follow, next_steps
+from app.domain.states import DeadLetterStatus, DeadReason
+from app.engine import operate
+from app.engine.operate import Decided
+from app.store.dlq import OPEN, DeadLetter, Note, find_dead_letter, list_dead_letters, notes_of
+from app.store.steps import Attempt, attempts_of
+from app.store.workflows import find_workflow
+
+GROUP = Group("dlq", "Investigate what could not go on: dead letters, each with its workflow's snapshot.")
+LetterId = Annotated[
+    str, typer.Argument(metavar="LETTER", help="Its id or its workflow's, or enough of either end of one.")
+]
+
+
+@GROUP.verb(
+    "list",
+    examples=(
+        "remand dlq list",
+        "remand dlq list --all --template payments/order",
+        "remand dlq list --reason max_retries_exceeded --json",
+    ),
+)
+def list_(
+    cli: Cli,
+    status: Annotated[
+        list[DeadLetterStatus] | None,
+        typer.Option("--status", help="Only these; repeatable. Default: the open ones."),
+    ] = None,
+    all: Annotated[bool, typer.Option("--all", help="Closed ones, too.")] = False,
+    reason: Annotated[
+        DeadReason | None, typer.Option("--reason", help="Only opened for this reason.")
+    ] = None,
+    template: Annotated[str | None, typer.Option("--template", help="Only of this template.")] = None,
+    workflow: Annotated[str | None, typer.Option("--workflow", help="Only of this workflow.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many.")] = 50,
+) -> None:
+    """List dead letters, newest first: the open ones unless told otherwise."""
+    statuses = [str(one) for one in status or (() if all else OPEN)]
+    found = list_dead_letters(
+        cli.database,
+        statuses=statuses,
+        workflow_id=None if workflow is None else find_workflow(cli.database, workflow).id,
+        reason=None if reason is None else str(reason),
+        template=template,
+        limit=limit,
+    )
+    cli.out.answer([_listed(one) for one in found], _listing(found) if found else "no dead letters")
+
+
+def _listed(letter: DeadLetter) -> dict[str, Any]:
+    return {
+        name: getattr(letter, name) for name in DeadLetter.__slots__ if name not in ("snapshot", "metadata")
+    }
+
+
+def _listing(found: Sequence[DeadLetter]) -> RenderableType:
+    at = now()
+    ends = short_ids(one.id for one in found)
+    workflows = short_ids(one.workflow_id for one in found)
+    return table(
+        "id", "age", "status", "template", "step", "error", "reason", "by", "workflow",
+        rows=[
+            (
+                ends[one.id],
+                age(one.opened_at, at),
+                state(one.status),
+                f"{one.namespace}/{one.template}",
+                one.step,
+                _error(one, 60),
+                one.reason,
+                one.closed_by or one.claimed_by or "",
+                workflows[one.workflow_id],
+            )
+            for one in found
+        ],
+    )  # fmt: skip
+
+
+def _error(letter: DeadLetter, longest: int) -> str:
+    text = f"{letter.error_class.rpartition('.')[2]}: {letter.error_message.partition(chr(10))[0]}"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+@GROUP.verb(
+    "show",
+    exits=(4,),
+    examples=("remand dlq show 7be301", "remand dlq show 7be301 -v", "remand dlq show 7be301 --json"),
+)
+def show(cli: Cli, letter: LetterId, verbose: Verbose = False) -> None:
+    """Show what happened, why it cannot go on, who looks at it, and what can be done now."""
+    found = find_dead_letter(cli.database, letter)
+    attempts = attempts_of(cli.database, found.workflow_id, found.step)
+    notes = notes_of(cli.database, found.id)
+    cli.out.answer(
+        {**_listed(found), "metadata": found.metadata, "snapshot": found.snapshot, "notes": notes,
+         "attempts_made": attempts, "verbs": list(verbs(found))},
+        _heading(found),
+        *_cause(found, attempts),
+        Text(),
+        attempt_table(attempts),
+        *_notes(notes),
+        *(_details(found, attempts) if verbose else ()),
+        Text(),
+        _possible(found),
+    )  # fmt: skip
+
+
+def _heading(letter: DeadLetter) -> RenderableType:
+    at = now()
+    closed = None
+    if letter.closed_at is not None:
+        closed = (
+            f"{age(letter.closed_at, at)} ago by {letter.closed_by}: {letter.resolution or 'no reason given'}"
+        )
+    return facts(
+        [
+            ("dead letter", str(letter.id)),
+            ("status", state(letter.status)),
+            ("workflow", f"{letter.workflow_id} ({letter.namespace}/{letter.template})"),
+            (
+                "step",
+                f"{letter.step} (handler {letter.handler}, queue {letter.queue}, worker {letter.worker})",
+            ),
+            ("opened", f"{age(letter.opened_at, at)} ago after {_times(letter.attempts)}"),
+            (
+                "investigated",
+                f"by {letter.claimed_by} for {age(letter.claimed_at, at)}" if letter.claimed_by else None,
+            ),
+            ("closed", closed),
+        ]
+    )
+
+
+def _times(attempts: int) -> str:
+    return "1 attempt" if attempts == 1 else f"{attempts} attempts"
+
+
+def _cause(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[RenderableType]:
+    lines: list[RenderableType] = [
+        Text(),
+        Text.assemble((f"{letter.error_class}: ", "bold red"), letter.error_message),
+        Text(f"{letter.reason}: {letter.metadata.get('explanation', '')}"),
+    ]
+    last = next((one.failure for one in reversed(attempts) if one.failure), None)
+    if last is not None:
+        verdict = last["classification"]
+        lines.append(
+            Text(f"{verdict['category']} by rule {verdict['rule']}: {verdict['explanation']}", style="dim")
+        )
+        lines += [Text(f"caused by {cause}", style="dim") for cause in last.get("causes", ())]
+    return lines
+
+
+def _notes(notes: Sequence[Note]) -> list[RenderableType]:
+    if not notes:
+        return []
+    at = now()
+    return [
+        Text("\nnotes", style="bold"),
+        *(Text(f"  {age(one.at, at)} ago {one.author}: {one.text}") for one in notes),
+    ]
+
+
+def _details(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[RenderableType]:
+    tracebacks = [part for one in attempts if (part := traceback(one)) is not None]
+    snapshot = json.dumps(letter.snapshot, ensure_ascii=False, indent=2)
+    return [*tracebacks[-1:], Text("\nsnapshot when it was opened", style="bold"), Text(snapshot)]
+
+
+def verbs(letter: DeadLetter) -> tuple[str, ...]:
+    """Return the verbs that are possible now."""
+    if not letter.status.is_open:
+        return ("note",)
+    claim = ("claim",) if letter.claimed_by is None else ()
+    return (*claim, "note", "requeue", "resolve", "cancel")
+
+
+_WHAT = {
+    "claim": ("", "take the investigation"),
+    "note": ("TEXT", "write down what you found"),
+    "requeue": ("", "cause is gone: run the failed steps again"),
+    "resolve": ("[--whole-workflow | --give-up]", "done by hand, or never"),
+    "cancel": ("", "cancel the workflow"),
+}
+
+
+def _possible(letter: DeadLetter) -> RenderableType:
+    rows = []
+    for verb in verbs(letter):
+        arguments, meaning = _WHAT[verb]
+        typed = " ".join(part for part in ("→ remand dlq", verb, short(letter.id), arguments) if part)
+        rows.append((Text(typed, style="bold cyan"), Text(meaning)))
+    return table("possible now", "", rows=rows)
+
+
+@GROUP.verb("claim", exits=(4, 5), examples=("remand dlq claim 7be301", "remand dlq claim 7be301 --by ada"))
+def claim(cli: Cli, letter: LetterId, reason: Reason = None, by: By = None) -> None:
+    """Take an investigation, so that nobody else does; a reason becomes its first note."""
+    found = find_dead_letter(cli.database, letter)
+    who = cli.who(by, reason)
+    answer = operate.claim_letter(cli.engine, found.id, who)
+    cli.out.answer(
+        _answered(found.id, answer, claimed_by=who.by),
+        decided(f"dead letter {short(found.id)}", answer),
+        next_steps(
+            command("remand dlq note", short(found.id), "TEXT"),
+            command("remand dlq requeue", short(found.id)),
+        ),
+    )
+
+
+@GROUP.verb("note", exits=(4,), examples=('remand dlq note 7be301 "the card was never activated"',))
+def note(
+    cli: Cli,
+    letter: LetterId,
+    text: Annotated[str, typer.Argument(help="The note; it cannot be changed later.")],
+    by: By = None,
+) -> None:
+    """Add a note to an investigation; a closed one takes notes, too."""
+    found = find_dead_letter(cli.database, letter)
+    who = cli.who(by, None)
+    operate.note_letter(cli.engine, found.id, text, who)
+    cli.out.answer(
+        {"id": found.id, "author": who.by, "text": text}, f"noted on dead letter {short(found.id)}"
+    )
+
+
+@GROUP.verb(
+    "requeue", exits=(4, 5), examples=('remand dlq requeue 7be301 --reason "bank activated the card"',)
+)
+def requeue(cli: Cli, letter: LetterId, reason: Reason = None, by: By = None) -> None:
+    """Send the failed steps back to work with fresh attempts; the workflow goes on from there."""
+    found = find_dead_letter(cli.database, letter)
+    _closed(cli, found, operate.requeue_letter(cli.engine, found.id, cli.who(by, reason)))
+
+
+@GROUP.verb(
+    "resolve",
+    exits=(4, 5),
+    examples=(
+        'remand dlq resolve 7be301 --reason "imported by hand"',
+        'remand dlq resolve 7be301 --whole-workflow --reason "order was refunded"',
+        'remand dlq resolve 7be301 --give-up --reason "file will never come"',
+    ),
+)
+def resolve(
+    cli: Cli,
+    letter: LetterId,
+    whole_workflow: Annotated[
+        bool,
+        typer.Option("--whole-workflow", help="Declare the whole workflow done, not only its failed steps."),
+    ] = False,
+    give_up: Annotated[
+        bool, typer.Option("--give-up", help="Close it as permanently failed: the workflow ends in error.")
+    ] = False,
+    reason: Reason = None,
+    by: By = None,
+) -> None:
+    """Declare the failed steps done by hand: the workflow goes on with the steps after them."""
+    if whole_workflow and give_up:
+        raise typer.BadParameter("--whole-workflow and --give-up exclude each other")
+    found = find_dead_letter(cli.database, letter)
+    who = cli.who(by, reason)
+    if give_up:
+        answer = operate.give_up_letter(cli.engine, found.id, who)
+    else:
+        answer = operate.resolve_letter(cli.engine, found.id, who, whole_workflow=whole_workflow)
+    _closed(cli, found, answer)
+
+
+@GROUP.verb("cancel", exits=(4, 5), examples=('remand dlq cancel 7be301 --reason "test data"',))
+def cancel(cli: Cli, letter: LetterId, reason: Reason = None, by: By = None) -> None:
+    """Cancel the workflow of a dead letter and close it."""
+    found = find_dead_letter(cli.database, letter)
+    _closed(cli, found, operate.cancel_letter(cli.engine, found.id, cli.who(by, reason)))
+
+
+def _closed(cli: Cli, letter: DeadLetter, answer: Decided) -> None:
+    told = decided(f"workflow {short(letter.workflow_id)}", answer)
+    goes_on = answer.after not in ("cancelled", "error", "resolved_manually", "complete")
+    cli.out.answer(_answered(letter.id, answer), told, *([follow(letter.workflow_id)] if goes_on else []))
+
+
+def _answered(letter_id: UUID, answer: Decided, **more: object) -> dict[str, object]:
+    return {"id": letter_id, **{name: getattr(answer, name) for name in Decided.__slots__}, **more}

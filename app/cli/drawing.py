@@ -1,0 +1,91 @@
+"""Show the steps of a workflow: as a graph with their states, and as a table with what each waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.dag import Node, draw
+from app.cli.output import STATE_STYLES, age, now, span, state, table
+from app.domain.states import StepState
+from app.store.steps import Step
+
+SYMBOLS: Mapping[StepState, str] = {
+    StepState.PENDING: "○",
+    StepState.ENQUEUED: "●",
+    StepState.IN_PROGRESS: "▸",
+    StepState.ENQUEUED_FOR_ORCHESTRATION: "▸",
+    StepState.ENQUEUED_AS_ERROR_FOR_ORCHESTRATION: "!",
+    StepState.WAITING_FOR_RETRY: "↻",
+    StepState.COMPLETE: "✓",
+    StepState.ERROR: "✗",
+    StepState.CANCELLED: "⊘",
+    StepState.RESOLVED_MANUALLY: "✔",
+}
+
+
+def draw_workflow(steps: Sequence[Step], width: int) -> Text | None:
+    """Return the graph of the steps in their states; None where a drawing would not help or not fit."""
+    nodes = {
+        one.name: Node(f"{SYMBOLS[one.state]} {one.name}", STATE_STYLES.get(one.state, "")) for one in steps
+    }
+    return draw(nodes, {one.name: one.depends_on for one in steps}, width)
+
+
+def step_table(steps: Sequence[Step]) -> RenderableType:
+    """Return a line for each step."""
+    done = {one.name for one in steps if one.state.satisfies_children}
+    return table(
+        "step", "state", "attempts", "took", "detail",
+        rows=[
+            (one.name, state(one.state), str(one.attempt or ""), _took(one), _detail(one, done))
+            for one in steps
+        ],
+    )  # fmt: skip
+
+
+def failure_line(failure: Mapping[str, Any]) -> str:
+    """Return a failure in one line: class without its module, first line of the message, category."""
+    name = str(failure["error_class"]).rpartition(".")[2]
+    first, _, _ = str(failure["message"]).partition("\n")
+    return f"{name}: {first} ({failure['classification']['category']})"
+
+
+def _took(step: Step) -> str:
+    if step.started_at is None:
+        return ""
+    if step.ended_at is None:
+        return f"{age(step.started_at)} …" if step.state is StepState.IN_PROGRESS else ""
+    return span((step.ended_at - step.started_at).total_seconds())
+
+
+def _detail(step: Step, done: set[str]) -> str:
+    match step.state:
+        case StepState.PENDING:
+            missing = [name for name in step.depends_on if name not in done]
+            return f"waits for {_some(missing)}" if missing else "held back"
+        case StepState.WAITING_FOR_RETRY:
+            return f"next attempt {_due(step)} · {_failure(step)}"
+        case StepState.ERROR | StepState.ENQUEUED_AS_ERROR_FOR_ORCHESTRATION:
+            return _failure(step)
+        case StepState.ENQUEUED:
+            return f"in queue {step.queue}"
+        case _:
+            return ""
+
+
+def _failure(step: Step) -> str:
+    return failure_line(step.failure) if step.failure else ""
+
+
+def _due(step: Step) -> str:
+    if step.due_at is None:
+        return "soon"
+    return age(step.due_at, now()) if step.due_at > now() else "due now"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"

@@ -1,0 +1,179 @@
+"""Own how answers look: tables and texts for people, one JSON document on standard output for programs.
+
+Nothing a user wrote is read as markup. Colours end where the terminal does, or where NO_COLOR is set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+PIPED_WIDTH = 200
+"""Columns where nobody looks at the width: wide enough that no cell is cut."""
+
+SHORTEST_ID = 6
+
+STATE_STYLES: Mapping[str, str] = {
+    "complete": "green",
+    "resolved_manually": "green",
+    "requeued": "green",
+    "manually_resolved": "green",
+    "in_progress": "cyan",
+    "running": "cyan",
+    "steps_in_process": "cyan",
+    "investigating": "cyan",
+    "enqueued": "blue",
+    "waiting_for_retry": "yellow",
+    "enqueued_as_error_for_orchestration": "yellow",
+    "blocked_by_failures": "red",
+    "error": "red",
+    "failed": "red",
+    "timed_out": "red",
+    "lost": "red",
+    "permanently_failed": "red",
+    "pending": "dim",
+    "cancelled": "dim",
+    "ok": "green",
+    "warn": "yellow",
+    "fail": "red",
+}
+
+
+class Output:
+    """Where a verb's answer goes."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self.console = _console(sys.stdout)
+        self.errors = _console(sys.stderr)
+
+    def answer(self, value: object, *shown: RenderableType) -> None:
+        """Print the answer once: `value` as JSON, or what is `shown` to people."""
+        if self.as_json:
+            print_json(value)
+            return
+        for part in shown:
+            self.console.print(part)
+
+    def say(self, text: str | Text, style: str = "") -> None:
+        """Tell people something that is no part of the answer; programs see nothing of it."""
+        if not self.as_json:
+            self.errors.print(text, style=style or None)
+
+
+def _console(stream: Any) -> Console:
+    columns = os.environ.get("COLUMNS", "")
+    width = None if stream.isatty() else int(columns) if columns.isdecimal() else PIPED_WIDTH
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document on standard output: a single line when piped, indented on a terminal."""
+    indent = 2 if sys.stdout.isatty() else None
+    sys.stdout.write(json.dumps(to_json(value), ensure_ascii=False, indent=indent) + "\n")
+
+
+def to_json(value: Any) -> Any:
+    """Return a value as JSON types: instants in ISO 8601, durations in seconds, ids as text."""
+    match value:
+        case Enum() | UUID() | PurePath():
+            return str(value)
+        case None | bool() | int() | float() | str():
+            return value
+        case datetime():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case BaseModel():
+            return value.model_dump(mode="json", exclude_unset=True)
+        case Mapping():
+            return {str(key): to_json(item) for key, item in value.items()}
+        case _ if dataclasses.is_dataclass(value):
+            return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        case _:
+            return [to_json(item) for item in value]
+
+
+def table(*columns: str, rows: Iterable[Sequence[RenderableType]], title: str = "") -> Table:
+    """Return a plain table; numbers and ids are the caller's to format."""
+    made = Table(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", title=title or None,
+        title_justify="left", title_style="bold",
+    )  # fmt: skip
+    for column in columns:
+        made.add_column(column, no_wrap=column in _NEVER_WRAPPED, overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+_NEVER_WRAPPED = frozenset({"id", "workflow", "age", "step", "state", "status", "attempts", "when", "at"})
+
+
+def facts(rows: Iterable[tuple[str, RenderableType | None]]) -> Table:
+    """Return names and values, one a line; rows without a value are left out."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in rows:
+        if value is not None and value != "":
+            made.add_row(name, value)
+    return made
+
+
+def state(name: str) -> Text:
+    """Return a state in its colour."""
+    return Text(name, style=STATE_STYLES.get(name, ""))
+
+
+def now() -> datetime:
+    """Return this machine's instant, to say how old things are."""
+    return datetime.now(UTC)
+
+
+def age(instant: datetime | None, at: datetime | None = None) -> str:
+    """Return how long ago an instant was, or how far it is ahead as "in …"; "" for None."""
+    if instant is None:
+        return ""
+    seconds = ((at or now()) - instant).total_seconds()
+    return span(seconds) if seconds >= 0 else f"in {span(-seconds)}"
+
+
+def span(seconds: float) -> str:
+    """Return a duration with the unit people would use."""
+    if seconds < 0.95:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} d"
+
+
+def short_ids(ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Return for each id the end of it that no other of them has, all of one length."""
+    wanted = set(ids)
+    for length in range(SHORTEST_ID, 13):
+        ends = {str(one)[-length:] for one in wanted}
+        if len(ends) == len(wanted):
+            return {one: str(one)[-length:] for one in wanted}
+    return {one: str(one) for one in wanted}
+
+
+def short(one: UUID) -> str:
+    """Return the end of one id, as lists show it."""
+    return str(one)[-SHORTEST_ID:]

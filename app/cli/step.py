@@ -1,0 +1,198 @@
+"""`remand step`: show, retry, resolve, complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.arguments import read_json
+from app.cli.context import By, Cli, Group, Reason, WorkflowId
+from app.cli.drawing import failure_line
+from app.cli.output import age, facts, now, short, span, state, table
+from app.cli.wording import decided, follow
+from app.engine import operate
+from app.engine.operate import Decided
+from app.store.steps import Attempt, Step, attempts_of, get_step
+from app.store.workflows import find_workflow
+
+GROUP = Group("step", "Look at one step of a workflow, or repair it by hand.")
+StepName = Annotated[
+    str, typer.Argument(metavar="STEP", help="Its name, as `remand workflow show` lists it.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks, too.")]
+
+
+@GROUP.verb(
+    "show", exits=(4,), examples=("remand step show 1f9c02 charge", "remand step show 1f9c02 charge -v")
+)
+def show(cli: Cli, workflow: WorkflowId, step: StepName, verbose: Verbose = False) -> None:
+    """Show a step and all its attempts: how each ended, how it was classified and why."""
+    found = find_workflow(cli.database, workflow)
+    one = get_step(cli.database, found.id, step)
+    attempts = attempts_of(cli.database, found.id, step)
+    tracebacks = [traceback(attempt) for attempt in attempts] if verbose else []
+    cli.out.answer(
+        {"step": one, "attempts": attempts},
+        _heading(one),
+        Text(),
+        attempt_table(attempts),
+        *explanations(attempts),
+        *(part for part in tracebacks if part is not None),
+    )
+
+
+def _heading(step: Step) -> RenderableType:
+    return facts(
+        [
+            ("workflow", str(step.workflow_id)),
+            ("step", step.name),
+            ("state", state(step.state)),
+            ("handler", f"{step.handler} on queue {step.queue}"),
+            ("depends on", ", ".join(step.depends_on) or None),
+            ("next attempt", f"{age(step.due_at, now())}" if step.phase == "waiting" else None),
+            ("own input", None if step.input is None else str(step.input)),
+            ("checkpoint", None if step.checkpoint is None else str(step.checkpoint)),
+            ("result", None if step.result is None else str(step.result)),
+        ]
+    )
+
+
+def attempt_table(attempts: Sequence[Attempt]) -> RenderableType:
+    """Return a line for each attempt."""
+    at = now()
+    return table(
+        "attempts", "outcome", "started", "took", "failure", "policy", "then",
+        rows=[
+            (
+                f"#{one.attempt}",
+                state(one.outcome),
+                f"{age(one.started_at, at)} ago" if one.started_at else "",
+                _took(one),
+                failure_line(one.failure) if one.failure else "",
+                one.policy or "",
+                _then(one),
+            )
+            for one in attempts
+        ],
+    )  # fmt: skip
+
+
+def _took(attempt: Attempt) -> str:
+    if attempt.started_at is None or attempt.ended_at is None:
+        return ""
+    return span(max(0.0, (attempt.ended_at - attempt.started_at).total_seconds()))
+
+
+def _then(attempt: Attempt) -> str:
+    match attempt.decision:
+        case "retry" if attempt.due_at is not None and attempt.decided_at is not None:
+            return f"again after {span(max(0.0, (attempt.due_at - attempt.decided_at).total_seconds()))}"
+        case "dead":
+            return "dead letter"
+        case _:
+            return ""
+
+
+def explanations(attempts: Sequence[Attempt]) -> list[RenderableType]:
+    """Return for each failed attempt which rule classified it, and what was decided why."""
+    lines: list[RenderableType] = []
+    for one in attempts:
+        if one.failure is None:
+            continue
+        verdict = one.failure["classification"]
+        lines.append(
+            Text.assemble(
+                (f"\n#{one.attempt} ", "bold"),
+                f"{verdict['category']} by rule {verdict['rule']}: {verdict['explanation']}",
+            )
+        )
+        if one.explanation:
+            lines.append(Text(f"   {one.explanation}", style="dim"))
+    return lines
+
+
+def traceback(attempt: Attempt) -> Text | None:
+    """Return the traceback of a failed attempt."""
+    if attempt.failure is None:
+        return None
+    return Text.assemble((f"\n#{attempt.attempt} traceback\n", "bold"), str(attempt.failure["traceback"]))
+
+
+@GROUP.verb(
+    "retry",
+    exits=(4, 5),
+    examples=(
+        'remand step retry 1f9c02 charge --reason "gateway is up again"',
+        "remand step retry 1f9c02 charge --input @corrected.json",
+    ),
+)
+def retry(
+    cli: Cli,
+    workflow: WorkflowId,
+    step: StepName,
+    input: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="JSON|@FILE|-", help="Run it with this input instead of the workflow's."
+        ),
+    ] = None,
+    reason: Reason = None,
+    by: By = None,
+) -> None:
+    """Run a failed step again with fresh attempts; one that waits for its retry runs at once.
+
+    The workflow goes on, and its dead letter closes when nothing else is in error.
+    """
+    found = find_workflow(cli.database, workflow)
+    new_input = None if input is None else read_json(input, "input")
+    answer = operate.retry_step(cli.engine, found.id, step, cli.who(by, reason), new_input=new_input)
+    _answer(cli, step, answer)
+
+
+@GROUP.verb(
+    "resolve", exits=(4, 5), examples=('remand step resolve 1f9c02 notify --reason "customer was phoned"',)
+)
+def resolve(cli: Cli, workflow: WorkflowId, step: StepName, reason: Reason = None, by: By = None) -> None:
+    """Declare a step done by hand, without a result: steps that depend on it go on and find null."""
+    found = find_workflow(cli.database, workflow)
+    _answer(cli, step, operate.resolve_step(cli.engine, found.id, step, cli.who(by, reason)))
+
+
+@GROUP.verb(
+    "complete",
+    exits=(4, 5),
+    examples=(
+        'remand step complete 1f9c02 charge --result \'{"charge": "ch_1"}\' --reason "charged by phone"',
+    ),
+)
+def complete(
+    cli: Cli,
+    workflow: WorkflowId,
+    step: StepName,
+    result: Annotated[
+        str, typer.Option("--result", metavar="JSON|@FILE|-", help="What its handler would have returned.")
+    ],
+    reason: Reason = None,
+    by: By = None,
+) -> None:
+    """Complete a step by hand with a result, as if its handler had returned it."""
+    found = find_workflow(cli.database, workflow)
+    who = cli.who(by, reason)
+    answer = operate.complete_step(cli.engine, found.id, step, who, result=read_json(result, "result"))
+    _answer(cli, step, answer)
+
+
+def _answer(cli: Cli, step: str, answer: Decided) -> None:
+    cli.out.answer(
+        {"step": step, **_fields(answer)},
+        decided(f"step {step} of workflow {short(answer.workflow_id)}", answer),
+        follow(answer.workflow_id),
+    )
+
+
+def _fields(answer: Decided) -> dict[str, object]:
+    return {name: getattr(answer, name) for name in Decided.__slots__}

@@ -1,0 +1,141 @@
+"""`remand up`: everything on this machine, in one command."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from app.cli.context import ROOT, Cli
+from app.cli.fleet import Fleet, Size
+from app.cli.output import span
+from app.cli.wording import command, next_steps
+from app.domain.errors import EmbeddedUnavailable
+from app.domain.template import Template
+from app.embedded.processes import ProcessExit
+from app.embedded.stack import Endpoints
+from app.runtime import import_handlers
+from app.store import schema
+from remand.redact import redact_text
+
+START_SECONDS = 60.0
+
+
+@ROOT.verb(
+    "up",
+    examples=(
+        "remand up",
+        "remand up --workers 2 --concurrency 4",
+        "REMAND_HANDLERS=shop.steps REMAND_TEMPLATES=templates remand up",
+    ),
+)
+def up(
+    cli: Cli,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Step workers.")] = 1,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, max=256, help="Processes of each.")] = 2,
+) -> None:
+    """Start everything on this machine and keep it running until Ctrl-C.
+
+    Where no URLs are set, a real Postgres and a real broker are started from the installed wheels, with their
+    data in `data_dir`. Then the schema is migrated, the templates are published, workers and beat run.
+    Whatever way this ends, nothing is left running, and the next start goes on where it was.
+    """
+    begun = time.monotonic()
+    import_handlers(cli.given.handlers)
+    with (
+        stopping() as is_stopping,
+        Fleet(
+            cli.given, cli.config, Size(workers, concurrency), lambda gone: _tell_exit(cli, fleet, gone)
+        ) as fleet,
+    ):
+        endpoints = fleet.start_servers()
+        if endpoints is not None and not endpoints.started_here:
+            _tell_running(cli, endpoints)
+            return
+        published = fleet.prepare()
+        names = fleet.start_workers()
+        if not fleet.wait_until_heard(START_SECONDS) and not is_stopping():
+            raise EmbeddedUnavailable(
+                f"the workers did not start within {START_SECONDS:g} s",
+                hint=f"their logs are in {fleet.logs}",
+            )
+        _tell_ready(cli, fleet, published, names, time.monotonic() - begun)
+        fleet.run(is_stopping)
+        cli.out.say("stopping …")
+    cli.out.say("stopped")
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[_Flag]:
+    """Turn Ctrl-C, SIGTERM and a closed terminal into a flag: what runs is ended in order, not torn down."""
+    flag = _Flag()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, flag.raise_) for number in numbers}
+    try:
+        yield flag
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Flag:
+    def __init__(self) -> None:
+        self._is_up = False
+
+    def raise_(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_up = True
+
+    def __call__(self) -> bool:
+        return self._is_up
+
+
+def _tell_running(cli: Cli, endpoints: Endpoints) -> None:
+    data_dir = cli.given.data_dir.absolute()
+    cli.out.answer(
+        {"status": "running", "owner_pid": endpoints.owner_pid, "data_dir": data_dir,
+         "database_url": endpoints.database_url, "broker_url": endpoints.broker_url},
+        f"already up: process {endpoints.owner_pid} runs everything in {data_dir}",
+        next_steps(command("remand doctor"), command("remand workflow list")),
+    )  # fmt: skip
+
+
+def _tell_ready(
+    cli: Cli, fleet: Fleet, published: Sequence[tuple[Template, bool]], names: Sequence[str], seconds: float
+) -> None:
+    settings = fleet.settings
+    refs = [template.ref for template, _ in published]
+    sample = refs[0] if refs else "TEMPLATE"
+    cli.out.answer(
+        {"status": "ready", "data_dir": settings.data_dir.absolute(), "logs": fleet.logs,
+         "database_url": settings.database_url, "broker_url": settings.broker_url,
+         "revision": schema.head(), "templates": refs, "processes": list(names),
+         "seconds": round(seconds, 2)},
+        _line("database", redact_text(str(settings.database_url))),
+        _line("broker", redact_text(str(settings.broker_url))),
+        _line("schema", f"revision {schema.head()}"),
+        _line("templates", ", ".join(refs) or "none: see the setting `templates`"),
+        _line("processes", f"{', '.join(names)}; logs in {fleet.logs}"),
+        Text(f"\nready in {span(seconds)}; Ctrl-C stops everything. In another terminal:"),
+        next_steps(
+            command("remand submit", sample), command("remand workflow list"), command("remand dlq list")
+        ),
+    )  # fmt: skip
+    cli.out.console.file.flush()
+
+
+def _line(name: str, value: str) -> Text:
+    return Text.assemble(("✓ ", "green"), (f"{name:<10}", "bold"), value)
+
+
+def _tell_exit(cli: Cli, fleet: Fleet, gone: ProcessExit) -> None:
+    cli.out.say(
+        f"{gone.name} (process {gone.pid}) ended with {gone.returncode}; started again in"
+        f" {span(gone.restart_in_seconds)}, log: {fleet.logs / gone.name}.log",
+        style="yellow",
+    )

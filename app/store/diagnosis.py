@@ -1,0 +1,79 @@
+"""What somebody who looks for trouble asks the database: who is alive, what waits, when was swept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.clock import Clock
+from app.config import Settings
+from app.store.session import Database
+from app.store.workers import WorkerRow
+
+_LIVE = "select * from remand.live_workers(%s, %s, %s, %s) order by hostname, started_at"
+_WAITING = """
+select queue, phase, count(*), min(due_at), count(*) filter (where due_at <= clock_timestamp())
+  from remand.run_queue where phase in ('ready', 'failed', 'waiting')
+ group by queue, phase order by queue, phase
+"""
+# A worker's connection keeps its last statement in view: no table has to record that a sweep ran.
+_LAST_SWEEP = """
+select max(query_start) from pg_stat_activity
+ where datname = current_database() and pid <> pg_backend_pid() and application_name = 'remand'
+   and query ~ 'remand\\.(wake_due|live_workers|settle_parked)|^\\s*with recursive ready'
+"""
+_PARTITIONS = """
+select substring(c.relname from 'workflows_(\\d{4}_\\d{2})$') as month
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid
+ where i.inhparent = to_regclass('remand.workflows') and c.relname ~ 'workflows_\\d{4}_\\d{2}$' order by month
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Work of one queue that nobody has claimed."""
+
+    queue: str
+    phase: str
+    """ready, failed, or waiting (for its back-off)."""
+    count: int
+    oldest_due_at: datetime
+    due: int
+
+
+def live_workers(database: Database, settings: Settings, clock: Clock) -> list[WorkerRow]:
+    """Return the workers that are alive. Transaction: own."""
+    limits = (
+        settings.worker_gone_after_seconds,
+        settings.worker_silent_after_seconds,
+        settings.rescue_pause_after_restart_seconds,
+    )
+    return [WorkerRow(*row) for row in database.call(_LIVE, (*limits, clock.fixed()))]
+
+
+def waiting(database: Database) -> list[Waiting]:
+    """Return what waits, by queue. Transaction: own."""
+    return [Waiting(*row) for row in database.call(_WAITING)]
+
+
+def last_sweep(database: Database) -> datetime | None:
+    """Return when a sweep last asked the database something, None when nothing shows. Transaction: own."""
+    found: datetime | None = database.call(_LAST_SWEEP)[0][0]
+    return found
+
+
+def partition_months(database: Database) -> list[str]:
+    """Return the months that have partitions, "YYYY_MM", in order. Transaction: own."""
+    return [row[0] for row in database.call(_PARTITIONS)]
+
+
+def server_version(database: Database) -> str:
+    """Return the version of Postgres. Transaction: own."""
+    found: str = database.call("show server_version")[0][0]
+    return found
+
+
+def server_time(database: Database) -> datetime:
+    """Return what Postgres' clock says. Transaction: own."""
+    found: datetime = database.call("select clock_timestamp()")[0][0]
+    return found
