@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import sys
-import traceback
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from app import __version__
-from app.cli import dlq, errors, migrate, server, step, submit, template, up, workflow
+from app.cli import demo, dlq, migrate, server, step, submit, template, up, workflow
 from app.cli.context import ROOT, Globals
-from app.cli.output import Output
+from app.cli.line import run
 from app.telemetry import configure_logging
 
 app = ROOT.app
 for _noun in (workflow, step, dlq, template):
     app.add_typer(_noun.GROUP.app)
-_COMMANDS_OF_THE_ROOT = (up, migrate, server, submit)
-
-USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
-"""The base of all usage errors; typer does not export it."""
+_COMMANDS_OF_THE_ROOT = (up, demo, migrate, server, submit)
 
 
 def _version(wanted: bool) -> None:
@@ -43,24 +38,6 @@ def _globals(
     ctx.obj = Globals(json, config)
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command line in this process and return its exit code."""
-    out = Output(as_json="--json" in arguments)
-    try:
-        code = app(args=list(arguments), prog_name="remand", standalone_mode=False)
-    except USAGE_ERROR as error:
-        return _usage(error, out)
-    except (typer.Abort, KeyboardInterrupt):
-        return errors.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the door: whatever a bug raises is shown, with an exit code
-        traceback.print_exc()
-        errors.show(
-            "INTERNAL", f"{type(error).__name__}: {error}", "this is a bug: please report it", {}, out
-        )
-        return 1
-    return code if isinstance(code, int) else 0
-
-
 def main() -> None:
     """Run the command line of this process."""
     _prepare_process()
@@ -78,13 +55,3 @@ def _prepare_process() -> None:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
-
-
-def _usage(error: Any, out: Output) -> int:
-    ctx = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        out.errors.print(error.format_message())
-        return int(error.exit_code)
-    path = ctx.command_path if ctx is not None else "remand"
-    errors.show("USAGE", error.format_message(), f"see: {path} --help", {}, out)
-    return int(error.exit_code)

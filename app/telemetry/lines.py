@@ -16,7 +16,7 @@ from remand.redact import redact_json
 LOGGER = "remand"
 
 # A drain's own line says more than Celery's "received" and "succeeded" for the bell that woke it.
-_DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy")
+_DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
 
 
 def log(event: EventName, **fields: object) -> None:
