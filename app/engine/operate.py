@@ -262,6 +262,8 @@ def _decide(
         letter = None
         if not repairs.failed_steps(connection, workflow_id):
             letter = _close_open(turn, closing)
+        elif turn.workflow.state is WorkflowState.ERROR:
+            _take_up_again(turn, step)
         after = _state_of(connection, workflow_id, step)
     engine.bell.ring(rung)
     log(
@@ -292,6 +294,13 @@ def _decide_letter(
     engine.bell.ring(rung)
     _log_closed(letter_id, workflow.id, closing, who)
     return Decided(workflow.id, workflow.state, after, closed_letter=letter_id)
+
+
+def _take_up_again(turn: _Turn, step: str) -> None:
+    """Open the entry of a given-up workflow again: it moves, and some of its steps are still broken."""
+    letter_id = dlq.open_again(turn.connection, turn.workflow.id)
+    text = f"given up before, taken up again with step {step}; other steps are still in error"
+    dlq.add_note(turn.connection, letter_id, author=turn.who.by, text=text, now=turn.now)
 
 
 def _go_on(turn: _Turn) -> list[str]:

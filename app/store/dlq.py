@@ -166,6 +166,30 @@ def change_letter(connection: sa.Connection, letter_id: UUID, **values: Any) -> 
     connection.execute(sa.update(dead_letters).where(dead_letters.c.id == letter_id).values(**values))
 
 
+def open_again(connection: sa.Connection, workflow_id: UUID) -> UUID:
+    """Open the newest entry of a workflow that has none open; return its id. Transaction: joins."""
+    newest = (
+        sa.select(dead_letters.c.id)
+        .where(dead_letters.c.workflow_id == workflow_id)
+        .order_by(dead_letters.c.id.desc())
+        .limit(1)
+    )
+    opened: UUID = connection.execute(
+        sa.update(dead_letters)
+        .where(dead_letters.c.id == newest.scalar_subquery())
+        .values(
+            status=DeadLetterStatus.PENDING,
+            claimed_by=None,
+            claimed_at=None,
+            closed_by=None,
+            closed_at=None,
+            resolution=None,
+        )
+        .returning(dead_letters.c.id)
+    ).scalar_one()
+    return opened
+
+
 def add_note(connection: sa.Connection, letter_id: UUID, *, author: str, text: str, now: datetime) -> None:
     """Append a note. Transaction: joins."""
     connection.execute(
