@@ -34,6 +34,7 @@ from app.store.workers import Incarnation, Pulse
 from app.telemetry import log
 from remand.errors import RemandError
 from workers import process
+from workers.children import Children
 
 LOOK_SECONDS = 0.2
 _PR_SET_PDEATHSIG = 1
@@ -63,6 +64,7 @@ class Presence(bootsteps.StartStopStep):
             runtime.run_queue(process.INCARNATION),
             runtime.engine.bell,
             lambda end: routing.route([end])[0],
+            Children(worker.pool).how_ended,
         )
         self._thread = threading.Thread(target=self._loop, name="remand-presence", daemon=True)
         self._thread.start()

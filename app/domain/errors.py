@@ -6,7 +6,7 @@
     │   ├── InputInvalid  InputTooLarge  IdentityInvalid  ResultInvalid
     │   ├── JsonInvalid  .path .problem
     │   │   └── JsonTooLarge
-    │   ├── HandlerNotFound
+    │   ├── HandlerNotFound  ValueRefused
     │   └── AmbiguousId
     ├── NotFound                     nothing has that name      4
     │   └── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
@@ -205,6 +205,12 @@ class ConfigInvalid(_WithProblems, Unfit):
 
     code = "CONFIG_INVALID"
     subject = "the settings"
+
+
+class ValueRefused(BadInput):
+    """Postgres cannot store a value that passed every check of ours."""
+
+    code = "VALUE_REFUSED"
 
 
 class DatabaseUnreachable(Unfit):

@@ -100,6 +100,13 @@ class Steward:
         self._batch: Batch | None = None
         self._idle = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._error: Exception | None = None
+
+    def raise_error(self) -> None:
+        """Raise in the caller's thread what broke a step-in, once."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
 
     def watch(self, batch: Batch | None) -> None:
         """Watch a batch from now on; None: stop, after a step-in under way has ended."""
@@ -120,5 +127,9 @@ class Steward:
             self._wake.wait()
             time.sleep(self._interval)
             with self._idle:
-                if self._batch is not None and self._batch.held_up(self._interval):
+                if self._batch is None or not self._batch.held_up(self._interval):
+                    continue
+                try:
                     self._step_in(self._batch)
+                except Exception as error:  # noqa: BLE001 - the door of the thread: the main thread raises it
+                    self._error = error

@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from app.config import Settings
-from app.domain.errors import DatabaseUnreachable
+from app.domain.errors import DatabaseUnreachable, ValueRefused
 from app.engine.batch import Batch, Ended, Steward
 from app.engine.bell import Bell
 from app.engine.pace import Pace
@@ -25,7 +25,6 @@ from app.telemetry import log
 from remand.handler import Handlers
 
 T = TypeVar("T")
-_PATIENCE_SECONDS = 60.0
 _PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
@@ -77,7 +76,7 @@ class Drain:
         """Drain a queue. Transaction: many, each its own. Never raises for a handler's failure.
 
         Raises:
-            DatabaseUnreachable: the database stayed away for a minute; claims are left to the rescue sweep.
+            DatabaseUnreachable: the database is away while the worker stops; the rescue sweep takes back.
         """
         self._report = Drained(queue)
         self._batch = Batch()
@@ -87,6 +86,10 @@ class Drain:
         try:
             with self._runner.ready():
                 self._rounds(queue, until)
+        except Exception as error:
+            # The door of the drain: whatever broke it, what it ran must not wait for the end of its lease.
+            self._abandon(error)
+            raise
         finally:
             self._steward.watch(None)
             self._give_back(self._batch.take_todo())
@@ -98,6 +101,7 @@ class Drain:
         self._claim(queue)
         while self._batch.waiting():
             self._run_batch(queue)
+            self._steward.raise_error()
             last = self._is_over(until)
             waiting = self._batch.waiting()
             k = 0 if last else max(0, self._pace.k(queue) - waiting)
@@ -138,12 +142,32 @@ class Drain:
     def _record(self, ended: Ended, queue: str, k: int) -> Settled:
         settled = Settled()
         if ended.good:
-            settled = self._patiently(lambda: self._queue.settle(ended.good, queue, k))
+            settled = self._settle(ended, queue, k)
             self._report.completed += settled.counted
             self._report.claimed += len(settled.claims)
             self._ring(settled.ring)
+            if settled.parked:
+                # Whoever held the workflow is likely done by now; if not, the rescue sweep applies it.
+                self._ring(self._patiently(lambda: self._queue.settle_parked(settled.parked)))
         if ended.bad:
             self._record_failures(ended)
+        return settled
+
+    def _settle(self, ended: Ended, queue: str, k: int) -> Settled:
+        """Settle the batch; a result that Postgres refuses becomes a failure and harms no other."""
+        try:
+            return self._patiently(lambda: self._queue.settle(ended.good, queue, k))
+        except ValueRefused:
+            settled = Settled()
+        for done in ended.good:
+            try:
+                one = self._patiently(lambda done=done: self._queue.settle([done], queue, 0))  # type: ignore[misc]
+            except ValueRefused as refusal:
+                ended.bad.append(self._runner.refused(done.claim, refusal))
+            else:
+                settled = replace(
+                    settled, ring=[*settled.ring, *one.ring], counted=settled.counted + one.counted
+                )
         return settled
 
     def _record_failures(self, ended: Ended) -> None:
@@ -152,6 +176,12 @@ class Drain:
         self._ring({f"retry.{end.policy}" for end in routed})
         for end in routed:
             log("attempt.failed", **Routing.fields(end))
+
+    def _abandon(self, error: Exception) -> None:
+        if not isinstance(error, DatabaseUnreachable):
+            broken = [self._runner.refused(done.claim, error) for done in self._batch.take_ended().good]
+            if broken:
+                self._record_failures(Ended(bad=broken))
 
     def _step_in(self, batch: Batch) -> None:
         todo = batch.take_todo()
@@ -183,25 +213,29 @@ class Drain:
         return self._is_stopping() or time.monotonic() >= until
 
     def _patiently(self, call: Callable[[], T]) -> T:
-        """Call the database until it answers, for a minute.
+        """Call the database until it answers: without it this process can do nothing else.
 
         An answer that was lost may have claimed steps for this process that it does not know of: once the
         database is back they are given back.
+
+        Raises:
+            DatabaseUnreachable: the worker stops; the rescue sweep takes back what is held.
         """
-        for attempt in range(10_000):
+        tries = 0
+        while True:
             try:
                 answer = call()
             except DatabaseUnreachable as error:
-                pause = _PAUSES_SECONDS[min(attempt, len(_PAUSES_SECONDS) - 1)]
-                if attempt * _PAUSES_SECONDS[-1] > _PATIENCE_SECONDS:
+                if self._is_stopping():
                     raise
-                log("settle.retried", error=error.message, tries=attempt + 1, delay_seconds=pause)
+                pause = _PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)]
+                tries += 1
+                log("settle.retried", error=error.message, tries=tries, delay_seconds=pause)
                 self._pause(pause)
                 continue
-            if attempt:
+            if tries:
                 self._reconcile(answer)
             return answer
-        raise AssertionError("unreachable")
 
     def _reconcile(self, answer: object) -> None:
         known = self._batch.held()

@@ -19,7 +19,7 @@ from app.telemetry import log
 from remand.errors import StepTimeout, WorkerLost
 from remand.failure import capture
 
-LOST_QUEUE = "retry.immediate"
+GONE = "it is gone"
 
 
 class Guard:
@@ -143,7 +143,7 @@ def end_of_process(pid: int) -> str | None:
     try:
         seen = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return None if _is_alive(pid) else "it is gone"
+        return None if _is_alive(pid) else GONE
     if seen is None:
         return None
     if seen.si_code == os.CLD_EXITED:

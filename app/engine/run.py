@@ -78,6 +78,13 @@ class Runner:
             if self._place is not None:
                 self._place.clear()
 
+    def refused(self, claim: Claim, error: Exception) -> EndedBadly:
+        """Return the record of an attempt whose result could not be stored."""
+        problem = ResultInvalid(
+            f"the result of step {claim.step!r} could not be stored: {error}", details={"step": claim.step}
+        )
+        return self._bad(claim, problem, "failed")
+
     def ready(self) -> AbstractContextManager[None]:
         """Return the context in which attempts can be interrupted."""
         return self._alarm.installed()

@@ -1,7 +1,7 @@
 """Say whether a worker of this host is alive and hears its bells: `python -m app.store.health [NODE]`.
 
 For health checks, which run every few seconds: one query on a connection of its own, and hardly an import.
-NODE is the worker's Celery name; without it the newest worker of this host is meant, as there is one in a container.
+NODE is the worker's Celery name; without it, the newest worker of this host: a container has just one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Seen:
 def trouble(seen: Seen) -> str | None:
     """Say what is wrong with a worker, None if nothing is.
 
-    A worker that holds no claim while work waits for it is deaf: its process lives, its broker connection does not.
+    A worker that holds no claim while work waits for it is deaf: it lives, its broker connection does not.
     """
     if seen.stopped:
         return "it has stopped, or was given up as gone"
@@ -84,7 +84,10 @@ def look(url: str, node: str = "") -> Seen | None:
             row = cursor.fetchone()
     finally:
         connection.close()
-    return None if row is None else Seen(*row, heard_age=_age(HEARD))
+    if row is None:
+        return None
+    heartbeat_age, stopped, queues, is_busy, waiting_queue = row
+    return Seen(heartbeat_age, stopped, queues, is_busy, waiting_queue, _age(HEARD))
 
 
 def main() -> int:
@@ -93,16 +96,15 @@ def main() -> int:
     try:
         seen = look(url.replace("postgresql+psycopg2://", "postgresql://", 1), *sys.argv[1:2])
     except psycopg2.Error as error:
-        print(f"unhealthy: Postgres cannot be asked: {str(error).strip()}")
+        sys.stdout.write(f"unhealthy: Postgres cannot be asked: {str(error).strip()}\n")
         return 1
     found = "it is not registered" if seen is None else trouble(seen)
-    print("healthy" if found is None else f"unhealthy: {found}")
+    sys.stdout.write("healthy\n" if found is None else f"unhealthy: {found}\n")
     return 0 if found is None else 1
 
 
 def _configured_url() -> str:
-    # Imported late: who sets the variable does not wait for a settings model.
-    from app.config import load_settings
+    from app.config import load_settings  # noqa: PLC0415 - who sets the variable does not wait for it
 
     return load_settings().database_url or ""
 

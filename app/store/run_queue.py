@@ -138,6 +138,15 @@ class RunQueue:
         )
         return _settled(rows)
 
+    def settle_parked(self, limit: int) -> list[str]:
+        """Apply parked results whose workflow is free; return the queues that got work. Transaction: own."""
+        rows = self._database.call(
+            "select queues from remand.settle_parked(%s, %s, %s, %s)",
+            (limit, *self._times, self._clock.fixed()),
+        )
+        queues: list[str] = rows[0][0]
+        return queues
+
     def fail(self, ended: Sequence[EndedBadly], *, by: str) -> int:
         """Record attempts that ended badly; return how many counted. Transaction: own. Idempotent."""
         return fail_attempts(self._database, self._clock, ended, by=by)

@@ -18,7 +18,7 @@ import psycopg2.extras
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
-from app.domain.errors import DatabaseUnreachable
+from app.domain.errors import DatabaseUnreachable, ValueRefused
 from remand.redact import redact_text
 
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
@@ -85,10 +85,16 @@ class Database:
         """Open a transaction; commit at the end, roll back on an exception.
 
         Raises:
-            DatabaseUnreachable: no connection could be made.
+            DatabaseUnreachable: no connection could be made, or it was lost on the way.
         """
-        with self._connect() as connection, connection.begin():
-            yield connection
+        with self._connect() as connection:
+            try:
+                with connection.begin():
+                    yield connection
+            except sa.exc.DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+                raise unreachable(self._url, error.orig or error) from error
 
     @contextmanager
     def cursor(self) -> Iterator[psycopg2.extensions.cursor]:
@@ -117,6 +123,7 @@ class Database:
 
         Raises:
             DatabaseUnreachable: no connection could be made, or it was lost on the way.
+            ValueRefused: a value cannot be stored.
         """
         try:
             with self.cursor() as cursor:
@@ -124,6 +131,8 @@ class Database:
                 return cursor.fetchall() if cursor.description else []
         except LOST_CONNECTION as error:
             raise unreachable(self._url, error) from error
+        except psycopg2.DataError as error:
+            raise ValueRefused(f"Postgres refused a value: {' '.join(str(error).split())}") from error
 
     def dispose(self) -> None:
         """Close the pool."""
