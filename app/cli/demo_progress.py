@@ -91,7 +91,7 @@ def _table(
         if one not in happy:
             steps = steps_of(database, one.workflow_id)
             rows.append((one.name, state(states[one.workflow_id]), _symbols(steps), _doing(steps)))
-    return table("scenario", "state", "steps", "", rows=rows)
+    return table("scenario", "state", "steps", "", rows=rows, folds=False)
 
 
 def _together(happy: Sequence[Submission], states: dict[UUID, WorkflowState]) -> tuple[RenderableType, ...]:

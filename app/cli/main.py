@@ -9,15 +9,28 @@ from typing import Annotated
 import typer
 
 from app import __version__
-from app.cli import demo, dlq, migrate, server, step, submit, template, up, workflow
+from app.cli import (
+    classify,
+    config,
+    demo,
+    dlq,
+    doctor,
+    migrate,
+    server,
+    step,
+    submit,
+    template,
+    up,
+    workflow,
+)
 from app.cli.context import ROOT, Globals
 from app.cli.line import run
 from app.telemetry import configure_logging
 
 app = ROOT.app
-for _noun in (workflow, step, dlq, template):
+for _noun in (workflow, step, dlq, template, config):
     app.add_typer(_noun.GROUP.app)
-_COMMANDS_OF_THE_ROOT = (up, demo, migrate, server, submit)
+_COMMANDS_OF_THE_ROOT = (up, demo, migrate, server, submit, classify, doctor)
 
 
 def _version(wanted: bool) -> None:

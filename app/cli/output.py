@@ -107,14 +107,15 @@ def to_json(value: Any) -> Any:
             return [to_json(item) for item in value]
 
 
-def table(*columns: str, rows: Iterable[Sequence[RenderableType]], title: str = "") -> Table:
-    """Return a plain table; numbers and ids are the caller's to format."""
-    made = Table(
-        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", title=title or None,
-        title_justify="left", title_style="bold",
-    )  # fmt: skip
+def table(*columns: str, rows: Iterable[Sequence[RenderableType]], folds: bool = True) -> Table:
+    """Return a plain table; a cell that does not fit is folded, or cut where rows must stay in place."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        made.add_column(column, no_wrap=column in _NEVER_WRAPPED, overflow="fold")
+        made.add_column(
+            column,
+            no_wrap=not folds or column in _NEVER_WRAPPED,
+            overflow="fold" if folds else "ellipsis",
+        )
     for row in rows:
         made.add_row(*row)
     return made

@@ -1,0 +1,73 @@
+"""Check what everything else needs: settings, database, schema, broker. A check is a value, none raises."""
+
+from __future__ import annotations
+
+from app.cli.context import Cli
+from app.cli.findings import Finding
+from app.cli.urls import LateBell
+from app.domain.errors import ConfigInvalid
+from app.store import diagnosis, schema
+from remand.errors import RemandError
+from remand.redact import redact_text
+
+OLDEST_POSTGRES = 15
+
+
+def check_settings(cli: Cli) -> list[Finding]:
+    """Say whether the settings are good and name servers; one finding for each problem."""
+    try:
+        _ = cli.settings
+    except ConfigInvalid as error:
+        return [_failed("settings", str(problem), error.hint) for problem in error.problems]
+    except RemandError as error:
+        return [_failed("settings", error.message, error.hint)]
+    return [Finding("settings", "ok", "good", is_environment=True)]
+
+
+def check_servers(cli: Cli) -> list[Finding]:
+    """Say whether database, schema and broker are usable; the settings are good."""
+    database = check_database(cli)
+    findings = [database]
+    if database.level != "fail":
+        findings.append(check_schema(cli))
+    return [*findings, check_broker(cli)]
+
+
+def check_database(cli: Cli) -> Finding:
+    """Say whether Postgres answers and is new enough."""
+    url = redact_text(str(cli.settings.database_url))
+    try:
+        version = diagnosis.server_version(cli.unchecked.database)
+    except RemandError as error:
+        return _failed("database", error.message, error.hint)
+    if int(version.partition(".")[0].split()[0]) < OLDEST_POSTGRES:
+        return _failed(
+            "database", f"PostgreSQL {version} at {url} is too old", f"use {OLDEST_POSTGRES} or newer"
+        )
+    return Finding("database", "ok", f"PostgreSQL {version} at {url}", is_environment=True)
+
+
+def check_schema(cli: Cli) -> Finding:
+    """Say whether code and schema fit."""
+    try:
+        schema.check(cli.unchecked.database)
+    except RemandError as error:
+        return _failed("schema", error.message, error.hint)
+    return Finding("schema", "ok", f"revision {schema.head()}", is_environment=True)
+
+
+def check_broker(cli: Cli) -> Finding:
+    """Say whether the broker answers."""
+    bell = cli.unchecked.engine.bell
+    assert isinstance(bell, LateBell)
+    try:
+        bell.check()
+    except RemandError as error:
+        return _failed("broker", error.message, error.hint)
+    return Finding(
+        "broker", "ok", f"answers at {redact_text(str(cli.settings.broker_url))}", is_environment=True
+    )
+
+
+def _failed(subject: str, message: str, todo: str) -> Finding:
+    return Finding(subject, "fail", message, todo, is_environment=True)

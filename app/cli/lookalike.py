@@ -1,0 +1,120 @@
+"""Build an exception that looks like one that somebody saw: class, message, attributes, headers, cause.
+
+The real class is used where it can be imported, without calling it; otherwise one of the same name is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import typer
+
+_ERRNO = re.compile(r"\[Errno (\d+)\] (.*)", re.DOTALL)
+_LAST_LINE = re.compile(r"^(?P<name>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?$")
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def look_alike(
+    name: str,
+    message: str,
+    *,
+    attributes: Mapping[str, Any],
+    headers: Mapping[str, str],
+    bases: Sequence[str] = (),
+    cause: str | None = None,
+) -> BaseException:
+    """Return the exception; `name` without a module is one of Python's own.
+
+    Raises:
+        typer.BadParameter: the name is no class name.
+    """
+    exception = _made(class_named(name, bases), message)
+    for path, value in attributes.items():
+        _set(exception, path.split("."), value)
+    if headers:
+        _set(exception, ["headers"], dict(headers))
+    if cause is not None:
+        exception.__cause__ = _made(class_named(cause, ()), "")
+    return exception
+
+
+def class_named(name: str, bases: Sequence[str]) -> type[BaseException]:
+    """Return the class of a qualified name, made on top of `bases` if it is not installed here."""
+    if not _NAME.fullmatch(name):
+        raise typer.BadParameter(f"{name!r} is no name of a class, such as requests.exceptions.HTTPError")
+    module, _, own = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module or "builtins"), own, None)
+    except ImportError:
+        found = None
+    if isinstance(found, type) and issubclass(found, BaseException):
+        return found
+    above = tuple(class_named(base, ()) for base in bases) or (Exception,)
+    return type(own, above, {"__module__": module or "__main__", "__qualname__": own})
+
+
+def _made(kind: type[BaseException], message: str) -> BaseException:
+    numbered = _ERRNO.match(message)
+    if numbered and issubclass(kind, OSError):
+        return kind.__new__(kind, int(numbered[1]), numbered[2])
+    exception = kind.__new__(kind, message)
+    exception.args = (message,)
+    return exception
+
+
+def _set(holder: Any, path: Sequence[str], value: Any) -> None:
+    first, *rest = path
+    if rest:
+        inner = getattr(holder, first, None)
+        if inner is None:
+            inner = SimpleNamespace()
+        _set(inner, rest, value)
+        value = inner
+    try:
+        setattr(holder, first, value)
+    except (AttributeError, TypeError) as error:
+        raise typer.BadParameter(f"attribute {first!r} cannot be set: {error}") from None
+
+
+def read_pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """Return NAME=VALUE options as a mapping.
+
+    Raises:
+        typer.BadParameter: one has no "=".
+    """
+    pairs = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{option} {one!r} is not NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def read_value(text: str) -> Any:
+    """Return what an attribute's text means: JSON if it is, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def read_traceback(text: str) -> tuple[str, str]:
+    """Return the class and message at the end of a Python traceback.
+
+    Raises:
+        typer.BadParameter: there is none.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
+    for number in range((frames[-1] if frames else -1) + 1, len(lines)):
+        found = _LAST_LINE.match(lines[number])
+        if found:
+            rest = lines[number + 1 :]
+            return found["name"], "\n".join([found["message"] or "", *rest]).strip()
+    raise typer.BadParameter("there is no line `module.Class: message` at the end of this text")
