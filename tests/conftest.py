@@ -11,7 +11,7 @@ import structlog
 
 from app.telemetry import EVENTS
 
-pytest_plugins = ["tests.support.fixtures"]
+pytest_plugins = ["tests.support.fixtures", "tests.support.site_fixtures"]
 
 LEVELS = frozenset({"unit", "integration", "acceptance", "faults", "contract"})
 HERE = Path(__file__).parent

@@ -1,0 +1,46 @@
+"""Workers whose product is rigged for one fault: `celery -A tests.support.rigged`, `$SITE_RIG` says which."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import app.bell
+from app.store import sweeping
+from workers import celery
+
+__all__ = ["celery"]
+
+
+def _double_bells() -> None:
+    send = app.bell.CeleryBell._send
+
+    def twice(self: Any, queue: str) -> None:
+        send(self, queue)
+        send(self, queue)
+
+    app.bell.CeleryBell._send = twice  # type: ignore[method-assign]
+
+
+def _lose_bells() -> None:
+    app.bell.CeleryBell._send = lambda self, queue: None  # type: ignore[method-assign]
+
+
+def _hang_in_rescue() -> None:
+    find = sweeping.find_orphans
+
+    def found_and_stuck(*arguments: Any) -> Any:
+        orphans = find(*arguments)
+        if orphans:
+            Path(os.environ["SITE_FOLDER"], "sweeping").touch()
+            time.sleep(600)
+        return orphans
+
+    sweeping.find_orphans = found_and_stuck
+
+
+{"double_bells": _double_bells, "lose_bells": _lose_bells, "hang_in_rescue": _hang_in_rescue}[
+    os.environ["SITE_RIG"]
+]()

@@ -1,0 +1,64 @@
+"""Fixtures for sites of real processes, and their logs in the report of a test that failed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.brokers import clean_broker
+from tests.support.databases import Cluster
+from tests.support.fixtures import _worker_number
+from tests.support.servers import Servers
+from tests.support.site import Site
+
+OpenSite = Callable[..., Site]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed and report.when == "call":
+        for site in Site.open_sites:
+            report.sections += [(f"log of {name}", text) for name, text in site.logs()]
+    return report
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="remand-site-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def open_site(cluster: Cluster, test_servers: Servers) -> Iterator[OpenSite]:
+    """Open a site on a database and an empty broker of its own; give it settings other than the defaults."""
+    with ExitStack() as stack:
+
+        def make(**settings: Any) -> Site:
+            database_url = stack.enter_context(cluster.fresh())
+            broker_url = stack.enter_context(clean_broker(test_servers.broker_url, _worker_number()))
+            folder = stack.enter_context(_folder())
+            return stack.enter_context(Site(folder, database_url, broker_url, **settings))
+
+        yield make
+
+
+@pytest.fixture(scope="module")
+def shared_site(cluster: Cluster, test_servers: Servers, request: pytest.FixtureRequest) -> Iterator[Site]:
+    """A site for all tests of a module, with support running; `SITE_SETTINGS` of the module are its settings."""
+    settings = getattr(request.module, "SITE_SETTINGS", {})
+    with (
+        cluster.fresh() as database_url,
+        clean_broker(test_servers.broker_url, _worker_number()) as broker_url,
+        _folder() as folder,
+        Site(folder, database_url, broker_url, **settings) as site,
+    ):
+        site.start_support()
+        yield site
