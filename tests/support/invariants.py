@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from app.config import Settings
+from app.domain.retry import RetrySpec
 from app.domain.states import StepState, WorkflowState
 from app.domain.transitions import is_legal
 from app.engine.routing import Routing
@@ -72,7 +73,8 @@ def _broken(database: Database, settings: Settings) -> Iterator[str]:
         attempts[workflow_id, columns[0]].append(Attempt(*columns))
     queued = {(row[0], row[1]): row[2:] for row in database.call(_QUEUE)}
     letters = Counter(row[0] for row in database.call(_LETTERS))
-    routing, templates = Routing(Templates(database), settings), Templates(database)
+    templates = Templates(database)
+    routing = Routing(templates, settings)
     known = set()
     for workflow_id, template_id, state, open_steps, error_steps, hold in database.call(_WORKFLOWS):
         of_it = steps[workflow_id]
@@ -89,9 +91,8 @@ def _broken(database: Database, settings: Settings) -> Iterator[str]:
             yield from _illegal_path(at, path, step.state)
             yield from _wrong_queue(at, step, queued.get((workflow_id, step.name)))
             yield from _wrong_attempts(at, step, attempts[workflow_id, step.name], path)
-            spec = routing.spec(template, step.name)
-            if step.failures > spec.max_attempts or step.lost_attempts > spec.lost_attempts:
-                yield f"{at}: {step.failures} failures, {step.lost_attempts} lost: beyond its limits"
+            if step.failures or step.lost_attempts:
+                yield from _over_limits(at, step, routing.spec(template, step.name))
     for workflow_id, name in queued.keys() - known:
         yield f"run queue has workflow {workflow_id} step {name}, which is no step"
 
@@ -165,6 +166,11 @@ def _wrong_queue(where: str, step: Step, row: Any) -> Iterator[str]:
     worker_ok = row[3] == (step.worker if phase in ("claimed", "settling") else None)
     if row[0] != phase or row[2] != step.attempt or not queue_ok or not worker_ok:
         yield f"{where}: is {step.state} at attempt {step.attempt} of {step.worker}, its row is {row}"
+
+
+def _over_limits(where: str, step: Step, spec: RetrySpec) -> Iterator[str]:
+    if step.failures > spec.max_attempts or step.lost_attempts > spec.lost_attempts:
+        yield f"{where}: {step.failures} failures, {step.lost_attempts} lost: beyond its limits"
 
 
 def _wrong_attempts(
