@@ -21,7 +21,7 @@ from app.domain.errors import BrokerUnreachable
 from app.telemetry import log
 from remand.redact import redact_text
 
-WINDOW_SECONDS = 0.01
+WINDOW_SECONDS = 0.025
 _SILENCE_SECONDS = 1.0
 _CHECK_SECONDS = 4.0
 RETRY_PREFIX = "retry."

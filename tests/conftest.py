@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
-from app.telemetry import EVENTS
+from app.telemetry import EVENTS, lines
 
 pytest_plugins = ["tests.support.fixtures", "tests.support.site_fixtures"]
 
@@ -43,3 +43,9 @@ def _strict_events() -> Iterator[None]:
     )
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True)
+def _hear_every_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A test that configures logging must not make the next one deaf.
+    monkeypatch.setattr(lines._threshold, "level", 0)

@@ -19,6 +19,15 @@ LOGGER = "remand"
 _DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
 
 
+class _Threshold:
+    """The level that was configured; below it an event costs a comparison and no more."""
+
+    level = logging.NOTSET
+
+
+_threshold = _Threshold()
+
+
 def log(event: EventName, **fields: object) -> None:
     """Write a catalogued event at the level the catalogue gives it.
 
@@ -30,6 +39,8 @@ def log(event: EventName, **fields: object) -> None:
     spec = EVENTS.get(event)
     if spec is None:
         raise LookupError(f"no event {event!r} in the catalogue: add it to app/telemetry/events.py")
+    if spec.level < _threshold.level:
+        return
     structlog.stdlib.get_logger(LOGGER).log(spec.level, event, **fields)
 
 
@@ -54,6 +65,7 @@ def configure_logging(
         )
     )
     root = logging.getLogger()
+    _threshold.level = logging.getLevelNamesMapping()[level]
     root.handlers[:] = [handler]
     root.setLevel(level)
     for name in _DROWNED_OUT:
