@@ -1,6 +1,6 @@
 """The states of workflows, steps and dead letters, as stored.
 
-Each state's comment says who moves a row in and who moves it out; which moves are legal is
+Each state's docstring says who moves a row in and who moves it out; which moves are legal is
 `transitions.py`. An unknown stored value raises `ValueError` when it is read: nothing is guessed.
 """
 
@@ -12,18 +12,30 @@ from enum import StrEnum
 class WorkflowState(StrEnum):
     """Where a workflow as a whole stands."""
 
-    PENDING = "pending"  # in: submit; out: submit, in the same transaction
-    INITIALIZING = "initializing"  # in and out: submit, while it writes steps
-    ENQUEUING_STEPS = "enqueuing_steps"  # in and out: submit, retry, reopen, while ready steps get queued
-    STEPS_IN_PROCESS = "steps_in_process"  # in: submit, retry, reopen; out: settle, failure, operator
-    EVALUATING_RESULTS = "evaluating_results"  # in and out: the roll-up, within one transaction
-    WAITING_FOR_DEPENDENCIES = "waiting_for_dependencies"  # in: reopen, hold; out: the roll-up
-    WAITING_FOR_RETRY = "waiting_for_retry"  # in: a retry worker; out: ring sweep, operator
-    BLOCKED_BY_FAILURES = "blocked_by_failures"  # in: the roll-up; out: an operator's decision only
-    COMPLETE = "complete"  # in: settle, roll-up; final
-    ERROR = "error"  # in: an operator gives up; out: an operator reopens
-    CANCELLED = "cancelled"  # in: cancel; final
-    RESOLVED_MANUALLY = "resolved_manually"  # in: an operator declares it done by hand; final
+    PENDING = "pending"
+    """In: submit; out: submit, in the same transaction."""
+    INITIALIZING = "initializing"
+    """In and out: submit, while it writes steps."""
+    ENQUEUING_STEPS = "enqueuing_steps"
+    """In and out: submit, retry, reopen, while ready steps get queued."""
+    STEPS_IN_PROCESS = "steps_in_process"
+    """In: submit, retry, reopen; out: settle, failure, operator."""
+    EVALUATING_RESULTS = "evaluating_results"
+    """In and out: the roll-up, within one transaction."""
+    WAITING_FOR_DEPENDENCIES = "waiting_for_dependencies"
+    """In: reopen, hold; out: the roll-up."""
+    WAITING_FOR_RETRY = "waiting_for_retry"
+    """In: a retry worker; out: ring sweep, operator."""
+    BLOCKED_BY_FAILURES = "blocked_by_failures"
+    """In: the roll-up; out: an operator's decision only."""
+    COMPLETE = "complete"
+    """In: settle, roll-up; final."""
+    ERROR = "error"
+    """In: an operator gives up; out: an operator reopens."""
+    CANCELLED = "cancelled"
+    """In: cancel; final."""
+    RESOLVED_MANUALLY = "resolved_manually"
+    """In: an operator declares it done by hand; final."""
 
     @property
     def is_final(self) -> bool:
@@ -39,18 +51,26 @@ class WorkflowState(StrEnum):
 class StepState(StrEnum):
     """Where one step stands."""
 
-    PENDING = "pending"  # in: submit, reset, withdraw; out: settle of the last parent, operator
-    ENQUEUED = "enqueued"  # in: submit, settle, retry, interruption; out: claim, withdraw, operator
-    IN_PROGRESS = "in_progress"  # in: claim; out: settle, failure, rescue, operator
-    ENQUEUED_FOR_ORCHESTRATION = "enqueued_for_orchestration"  # a result parked while the workflow row was
-    # locked by somebody else; in: settle; out: the next settle of that drain, or the rescue sweep
-    ENQUEUED_AS_ERROR_FOR_ORCHESTRATION = "enqueued_as_error_for_orchestration"  # in: failure, timeout,
-    # rescue; out: the worker of its retry.<policy> queue
-    WAITING_FOR_RETRY = "waiting_for_retry"  # in: a retry worker; out: ring sweep when due, operator
-    COMPLETE = "complete"  # in: settle, operator with a result; final
-    ERROR = "error"  # permanent failure; in: a retry worker; out: an operator's decision only
-    CANCELLED = "cancelled"  # in: cancel of the workflow; final
-    RESOLVED_MANUALLY = "resolved_manually"  # in: operator, without a result; final
+    PENDING = "pending"
+    """In: submit, reset, withdraw; out: settle of the last parent, operator."""
+    ENQUEUED = "enqueued"
+    """In: submit, settle, retry, interruption; out: claim, withdraw, operator."""
+    IN_PROGRESS = "in_progress"
+    """In: claim; out: settle, failure, rescue, operator."""
+    ENQUEUED_FOR_ORCHESTRATION = "enqueued_for_orchestration"
+    """A result parked while its workflow was locked; in: settle; out: the next settle, the rescue sweep."""
+    ENQUEUED_AS_ERROR_FOR_ORCHESTRATION = "enqueued_as_error_for_orchestration"
+    """In: failure, timeout, rescue; out: the worker of its retry.<policy> queue."""
+    WAITING_FOR_RETRY = "waiting_for_retry"
+    """In: a retry worker; out: ring sweep when due, operator."""
+    COMPLETE = "complete"
+    """In: settle, operator with a result; final."""
+    ERROR = "error"
+    """Permanent failure; in: a retry worker; out: an operator's decision only."""
+    CANCELLED = "cancelled"
+    """In: cancel of the workflow; final."""
+    RESOLVED_MANUALLY = "resolved_manually"
+    """In: operator, without a result; final."""
 
     @property
     def is_final(self) -> bool:
@@ -66,14 +86,18 @@ class StepState(StrEnum):
 class DeadLetterStatus(StrEnum):
     """How an investigation stands."""
 
-    PENDING = "pending"  # opened by a terminal failure; nobody looks at it yet
-    INVESTIGATING = "investigating"  # claimed by a person
-    REQUEUED = "requeued"  # closed: the failed steps were sent back
-    MANUALLY_RESOLVED = (
-        "manually_resolved"  # closed: repaired by hand, the workflow went on or was declared done
-    )
-    PERMANENTLY_FAILED = "permanently_failed"  # closed: given up
-    CANCELLED = "cancelled"  # closed: the workflow was cancelled
+    PENDING = "pending"
+    """Opened by a terminal failure; nobody looks at it yet."""
+    INVESTIGATING = "investigating"
+    """Claimed by a person."""
+    REQUEUED = "requeued"
+    """Closed: the failed steps were sent back."""
+    MANUALLY_RESOLVED = "manually_resolved"
+    """Closed: repaired by hand, the workflow went on or was declared done."""
+    PERMANENTLY_FAILED = "permanently_failed"
+    """Closed: given up."""
+    CANCELLED = "cancelled"
+    """Closed: the workflow was cancelled."""
 
     @property
     def is_open(self) -> bool:
@@ -84,11 +108,16 @@ class DeadLetterStatus(StrEnum):
 class Phase(StrEnum):
     """Why a step has a row in the run queue."""
 
-    READY = "ready"  # may be claimed
-    CLAIMED = "claimed"  # a worker runs it under a lease
-    FAILED = "failed"  # its failure waits for the worker of retry.<policy>
-    WAITING = "waiting"  # back-off; `due_at` says until when
-    SETTLING = "settling"  # its result is stored but not yet applied to the workflow
+    READY = "ready"
+    """May be claimed."""
+    CLAIMED = "claimed"
+    """A worker runs it under a lease."""
+    FAILED = "failed"
+    """Its failure waits for the worker of retry.<policy>."""
+    WAITING = "waiting"
+    """Back-off; `due_at` says until when."""
+    SETTLING = "settling"
+    """Its result is stored but not yet applied to the workflow."""
 
 
 class Outcome(StrEnum):
