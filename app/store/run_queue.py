@@ -149,7 +149,7 @@ class RunQueue:
 
     def fail(self, ended: Sequence[EndedBadly], *, by: str) -> int:
         """Record attempts that ended badly; return how many counted. Transaction: own. Idempotent."""
-        return fail_attempts(self._database, self._clock, ended, by=by)
+        return len(fail_attempts(self._database, self._clock, ended, by=by))
 
     def give_back(self, claims: Iterable[Claim]) -> list[str]:
         """Give unstarted claims back, uncounted; return the queues that have work again. Transaction: own."""
@@ -208,8 +208,10 @@ class RunQueue:
         return [row[0] for row in rows]
 
 
-def fail_attempts(database: Database, clock: Clock, ended: Sequence[EndedBadly], *, by: str) -> int:
-    """Record attempts of any workers that ended badly; return how many counted.
+def fail_attempts(
+    database: Database, clock: Clock, ended: Sequence[EndedBadly], *, by: str
+) -> set[tuple[UUID, str]]:
+    """Record attempts of any workers that ended badly; return the steps (workflow, name) of those that counted.
 
     Transaction: own. Idempotent.
     """
@@ -227,7 +229,7 @@ def fail_attempts(database: Database, clock: Clock, ended: Sequence[EndedBadly],
             clock.fixed(),
         ),
     )
-    return len(rows)
+    return {(row[0], row[1]) for row in rows}
 
 
 def _settled(rows: Iterable[tuple[Any, ...]]) -> Settled:

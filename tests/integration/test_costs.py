@@ -133,7 +133,7 @@ def test_a_happy_workflow_writes_as_little_wal_as_was_promised(
     if version < 180000:
         pytest.skip("PostgreSQL counts the WAL of a connection since version 18")
     warm(harness, graph)
-    # The first touch of a page after a checkpoint writes its image: the checkpoint's cost, not the workflow's.
+    # The first touch of a page after a checkpoint writes its image: that is the checkpoint's cost.
     for _ in range(20):
         before, images_before = wal_kb(fresh_database)
         for _ in range(10):

@@ -85,6 +85,8 @@ def _fail(engine: Engine, orphans: list[Orphan]) -> int:
     ended = [_lost(orphan) for orphan in orphans]
     counted = fail_attempts(engine.database, engine.clock, ended, by="sweep.rescue")
     for orphan in orphans:
+        if (orphan.workflow_id, orphan.step) not in counted:
+            continue
         log(
             "attempt.rescued",
             workflow_id=str(orphan.workflow_id),
@@ -93,7 +95,7 @@ def _fail(engine: Engine, orphans: list[Orphan]) -> int:
             worker=str(orphan.worker),
             reason=orphan.cause,
         )
-    return counted
+    return len(counted)
 
 
 def _lost(orphan: Orphan) -> EndedBadly:
