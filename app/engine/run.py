@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 from app.config import Settings
-from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid
+from app.domain.errors import DatabaseUnreachable, HandlerNotFound, JsonInvalid, ResultInvalid
 from app.domain.jsonvalue import encode
 from app.engine.watch import Place, Running
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
@@ -30,7 +30,7 @@ from remand.failure import Failure, capture
 from remand.handler import Handlers, StepContext
 from remand.redact import redact_text
 
-Route = Callable[[str, str], str]
+_TOO_LONG = "the step ran longer than its timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +130,17 @@ class Runner:
             parents=claim.parents or {},
             last_checkpoint=claim.checkpoint,
             deadline=datetime.now(UTC) + timedelta(seconds=claim.timeout_seconds),
-            on_heartbeat=_Heartbeat(self._queue, claim, self._settings.heartbeat_interval_seconds),
+            on_heartbeat=_Heartbeat(
+                self._queue, claim, self._settings.heartbeat_interval_seconds, self._alarm
+            ),
             on_checkpoint=lambda value: self._save(claim, value),
         )
 
     def _save(self, claim: Claim, value: Any) -> None:
         text = encode(value, what="checkpoint", max_bytes=self._settings.result_max_bytes)
-        if not self._queue.checkpoint(claim, text):
+        with self._alarm.deferred():
+            kept = self._queue.checkpoint(claim, text)
+        if not kept:
             raise StepCancelled("the step is no longer this attempt's")
 
     def _bad(self, claim: Claim, error: BaseException, outcome: str) -> EndedBadly:
@@ -148,10 +152,11 @@ class Runner:
 class _Heartbeat:
     """A heartbeat that reaches the database at most once an interval."""
 
-    def __init__(self, queue: RunQueue, claim: Claim, interval_seconds: float) -> None:
+    def __init__(self, queue: RunQueue, claim: Claim, interval_seconds: float, alarm: _Alarm) -> None:
         self._queue = queue
         self._claim = claim
         self._interval = interval_seconds
+        self._alarm = alarm
         self._next = 0.0
 
     def __call__(self) -> None:
@@ -159,7 +164,13 @@ class _Heartbeat:
         if now < self._next:
             return
         self._next = now + self._interval
-        if not self._queue.renew(self._claim):
+        try:
+            with self._alarm.deferred():
+                kept = self._queue.renew(self._claim)
+        except DatabaseUnreachable:
+            # The step can go on without: its lease has slack, and the next heartbeat tries again.
+            return
+        if not kept:
             raise StepCancelled("the step is no longer this attempt's")
 
 
@@ -169,6 +180,20 @@ class _Alarm:
     def __init__(self) -> None:
         self._armed = False
         self._installed = False
+        self._deferred = False
+        self._late = False
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Do not interrupt what runs in here, a call to the database; raise right after it."""
+        self._deferred = True
+        try:
+            yield
+        finally:
+            self._deferred = False
+        if self._late:
+            self._late = False
+            raise StepTimeout(_TOO_LONG)
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -193,12 +218,15 @@ class _Alarm:
     def disarm(self) -> None:
         """Raise nothing any more; the flag goes first, a late alarm finds it down."""
         self._armed = False
+        self._late = False
         if self._installed:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _raise(self, _signum: int, _frame: FrameType | None) -> None:
-        if self._armed:
-            raise StepTimeout("the step ran longer than its timeout")
+        if self._armed and self._deferred:
+            self._late = True
+        elif self._armed:
+            raise StepTimeout(_TOO_LONG)
 
 
 def ended_badly(claim: Claim, queue: RunQueue, failure: Failure, outcome: str) -> EndedBadly:
