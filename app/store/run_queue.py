@@ -211,7 +211,7 @@ class RunQueue:
 def fail_attempts(
     database: Database, clock: Clock, ended: Sequence[EndedBadly], *, by: str
 ) -> set[tuple[UUID, str]]:
-    """Record attempts of any workers that ended badly; return the steps (workflow, name) of those that counted.
+    """Record attempts of any workers that ended badly; return the steps of those that counted.
 
     Transaction: own. Idempotent.
     """
