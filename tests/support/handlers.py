@@ -1,7 +1,8 @@
 """Handlers that worker processes of a test run: each does what the workflow's input says of its step.
 
 Effects are lines of `$SITE_FOLDER/effects`, one when an attempt starts and one when it ends.
-A part is `{key: value}` for all steps, laid over by `{step: {key: value}}`; keys that end in `_on` list attempts.
+A part is `{key: value}` for all steps, laid over by `{step: {key: value}}`; keys that end in `_on` list
+attempts.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def play(ctx: StepContext) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
     if ctx.attempt in part.get("hold_on", ()):
         hold(ctx, part)
-    time.sleep(part.get("seconds", 0))
-    keep_interpreter(part.get("gil_seconds", 0))
+    if ctx.attempt in part.get("slow_on", (ctx.attempt,)):
+        time.sleep(part.get("seconds", 0))
+        keep_interpreter(part.get("gil_seconds", 0))
     if ctx.attempt in part.get("fail_on", ()):
         raise RetryableError("as told", category=part.get("category", "transient"))
     if ctx.attempt in part.get("give_up_on", ()):
@@ -169,8 +171,9 @@ def hold(ctx: StepContext, part: dict[str, Any]) -> None:
 
 
 def keep_interpreter(seconds: float) -> None:
-    """Run C code that does not release the interpreter's lock: no other thread of the process moves."""
-    until = time.monotonic() + seconds
-    usleep = ctypes.PyDLL(None).usleep
-    while time.monotonic() < until:
-        usleep(100_000)
+    """Stay in C as code does that neither releases the interpreter's lock nor minds a signal."""
+    if not seconds:
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)

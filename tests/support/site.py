@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 import psutil
@@ -85,7 +85,7 @@ class Site:
         self._groups: set[int] = set()
         publish(self.engine.templates, [TEMPLATES])
 
-    def __enter__(self) -> Site:
+    def __enter__(self) -> Self:
         Site.open_sites.append(self)
         return self
 
@@ -167,6 +167,12 @@ class Site:
             process.send_signal(number)
         if number == signal.SIGKILL:
             process.wait(30)
+
+    def kill_workers(self) -> None:
+        """Kill every worker but the support, so that the next test starts its own."""
+        for name, process in self.processes.items():
+            if name not in ("support", "beat") and process.poll() is None:
+                self.kill(name)
 
     def terminate(self, name: str) -> int:
         """Ask a program to end (its main process alone, as a container does) and return its exit code."""

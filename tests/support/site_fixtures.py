@@ -52,7 +52,7 @@ def open_site(cluster: Cluster, test_servers: Servers) -> Iterator[OpenSite]:
 
 @pytest.fixture(scope="module")
 def shared_site(cluster: Cluster, test_servers: Servers, request: pytest.FixtureRequest) -> Iterator[Site]:
-    """A site for all tests of a module, with support running; `SITE_SETTINGS` of the module are its settings."""
+    """A site for all tests of a module, with support running and the settings of its `SITE_SETTINGS`."""
     settings = getattr(request.module, "SITE_SETTINGS", {})
     with (
         cluster.fresh() as database_url,
