@@ -1,0 +1,190 @@
+"""The schema says of itself what models, domain and files say of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from app.domain.transitions import RULES
+from app.store import schema
+from app.store.session import Database
+from app.store.tables import PARTITIONED, SCHEMA, metadata
+
+ROOT = Path(__file__).parents[2]
+FUNCTIONS = sorted((ROOT / "app/store/sql").glob("*.sql"))
+FROZEN = ROOT / "migrations/sql"
+PARTITION = re.compile(rf"({'|'.join(PARTITIONED)})_(default|\d{{4}}_\d{{2}})")
+
+
+def is_modelled(item: Any, name: str | None, kind: str, reflected: bool, other: object) -> bool:
+    table = item if kind == "table" else getattr(item, "table", None)
+    if table is None:
+        return True
+    return table.name != "schema_version" and PARTITION.fullmatch(table.name) is None
+
+
+def test_the_migrations_make_what_the_models_say(database: Database) -> None:
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "include_schemas": True,
+                "include_name": lambda name, kind, _: kind != "schema" or name == SCHEMA,
+                "include_object": is_modelled,
+                "compare_type": True,
+                "compare_server_default": True,
+            },
+        )
+        differences = compare_metadata(context, metadata)
+
+    assert differences == []
+
+
+def test_the_check_of_models_would_find_a_difference(fresh_database: Database) -> None:
+    fresh_database.call("alter table remand.run_queue drop column pid")
+    with fresh_database.engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"include_schemas": True, "include_object": is_modelled}
+        )
+        differences = compare_metadata(context, metadata)
+
+    assert any("pid" in str(difference) for difference in differences)
+
+
+@pytest.mark.parametrize("table", metadata.sorted_tables, ids=lambda table: table.name)
+def test_checks_and_comments_are_those_of_the_models(database: Database, table: sa.Table) -> None:
+    checks = {
+        name: re.sub(r"\s", "", definition)
+        for name, definition in database.call(
+            "select conname, pg_get_constraintdef(oid) from pg_constraint"
+            " where contype = 'c' and conrelid = %s::regclass",
+            (f"remand.{table.name}",),
+        )
+    }
+    wanted = {str(one.name) for one in table.constraints if isinstance(one, sa.CheckConstraint)}
+
+    assert set(checks) == wanted
+    for one in table.constraints:
+        if isinstance(one, sa.CheckConstraint):
+            quoted = re.findall(r"'([^']*)'", str(one.sqltext))
+            assert all(f"'{value}'" in checks[str(one.name)] for value in quoted), one.name
+
+
+def test_every_table_and_column_has_a_comment(database: Database) -> None:
+    silent = database.call(
+        "select c.relname, a.attname from pg_class c"
+        " join pg_attribute a on a.attrelid = c.oid and a.attnum >= 0 and not a.attisdropped"
+        " where c.relnamespace = 'remand'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition"
+        "   and c.relname <> 'schema_version' and col_description(c.oid, a.attnum) is null"
+        " union all"
+        " select c.relname, '' from pg_class c"
+        " where c.relnamespace = 'remand'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition"
+        "   and c.relname <> 'schema_version' and obj_description(c.oid, 'pg_class') is null"
+    )
+
+    assert silent == []
+
+
+def test_partitions_have_the_indexes_and_checks_of_their_tables(database: Database) -> None:
+    rows = database.call(
+        "select p.relname, c.relname, (select count(*) from pg_index i where i.indrelid = c.oid),"
+        "       (select count(*) from pg_index i where i.indrelid = p.oid),"
+        "       (select count(*) from pg_constraint k where k.conrelid = c.oid and k.contype in ('c', 'f')),"
+        "       (select count(*) from pg_constraint k where k.conrelid = p.oid and k.contype in ('c', 'f'))"
+        "  from pg_inherits h join pg_class c on c.oid = h.inhrelid join pg_class p on p.oid = h.inhparent"
+        " where p.relnamespace = 'remand'::regnamespace and p.relkind = 'p'"
+    )
+
+    assert len(rows) == len(PARTITIONED) * 4
+    assert [row for row in rows if row[2] != row[3] or row[4] < row[5]] == []
+
+
+@pytest.mark.parametrize("path", FUNCTIONS, ids=lambda path: path.stem)
+def test_a_function_is_the_newest_frozen_copy(path: Path) -> None:
+    copies = sorted(FROZEN.glob(f"*/{path.name}"))
+
+    assert copies, f"no migration has {path.name}"
+    assert copies[-1].read_text() == path.read_text()
+
+
+@pytest.mark.parametrize("path", FUNCTIONS, ids=lambda path: path.stem)
+def test_a_function_says_first_what_it_is(path: Path) -> None:
+    lines = path.read_text().splitlines()
+
+    assert lines[0].startswith("-- ")
+    assert len(lines) <= 90
+    assert re.search(rf"create or replace (function|view) remand\.{path.stem}\b", path.read_text())
+
+
+def test_the_database_has_the_functions_of_the_files_and_no_others(database: Database) -> None:
+    kept = dict(
+        database.call("select proname, prosrc from pg_proc where pronamespace = 'remand'::regnamespace")
+    )
+    kept.pop("refuse_change")
+    views = {row[0] for row in database.call("select viewname from pg_views where schemaname = 'remand'")}
+
+    assert kept.keys() | views == {path.stem for path in FUNCTIONS}
+    for path in FUNCTIONS:
+        if path.stem in kept:
+            body = path.read_text().split("$$")[1]
+            assert kept[path.stem] == body, path.stem
+
+
+def test_frozen_copies_without_a_file_are_retired_by_a_later_migration() -> None:
+    frozen = {path.name for path in FROZEN.glob("*/*.sql")} - {"tables.sql", "transition_rule.sql"}
+
+    assert frozen == {path.name for path in FUNCTIONS}
+
+
+def test_the_rules_in_the_database_are_those_of_the_domain(database: Database) -> None:
+    rows = database.call("select kind, from_state, event, to_state from remand.transition_rule")
+
+    assert set(rows) == set(RULES)
+    assert len(rows) == len(RULES)
+
+
+def test_an_illegal_move_cannot_be_stored(raw_database: Database) -> None:
+    with pytest.raises(Exception, match="history_legal_move"):
+        raw_database.call(
+            "insert into remand.history (workflow_id, kind, from_state, event, to_state, at, by)"
+            " values (gen_random_uuid(), 'workflow', 'complete', 'reopen', 'pending', now(), 'test')"
+        )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update remand.workflows set state = 'done'",
+        "update remand.workflows set open_steps = -1",
+        "update remand.workflows set state = 'complete'",
+        "update remand.workflows set priority = 10",
+        "update remand.steps set state = 'finished'",
+        "update remand.steps set state = 'complete'",
+        "update remand.run_queue set phase = 'claimed'",
+        "update remand.run_queue set worker = gen_random_uuid()",
+        "insert into remand.run_queue select * from remand.run_queue",
+    ],
+)
+def test_what_cannot_be_is_refused_by_the_tables(database: Database, statement: str) -> None:
+    from tests.support.engine import Harness
+    from tests.support.shapes import shape
+
+    harness = Harness(database)
+    harness.publish(shape("one", {"a": ()}))
+    harness.submit("t/one")
+
+    with pytest.raises(Exception, match="violates"):
+        database.call(statement)
+
+
+def test_the_head_is_the_only_one() -> None:
+    revisions = sorted(path.stem.partition("_")[0] for path in (ROOT / "migrations/versions").glob("*.py"))
+
+    assert schema.head() == revisions[-1]
+    assert {path.name for path in FROZEN.iterdir() if path.is_dir()} <= set(revisions)

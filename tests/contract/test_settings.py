@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import beat_schedule
+from app.config import Settings, settings_reference
+from app.domain.retry import RetryOverrides
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = (ROOT / "docs/reference/settings.md").read_text()
+SOURCES = "\n".join(
+    path.read_text() for folder in ("app", "workers", "remand") for path in (ROOT / folder).rglob("*.py")
+)
+
+
+@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name != "retry"])
+def test_a_setting_is_documented_with_its_variable_and_its_unit(name: str) -> None:
+    meaning = Settings.model_fields[name].description or ""
+
+    assert f"REMAND_{name.upper()}" in REFERENCE
+    assert meaning.rstrip(".") in REFERENCE.replace("\\", "")
+    if name.endswith("_seconds"):
+        assert "second" in meaning.lower() or "how long" in meaning.lower()
+    if name.endswith("_bytes"):
+        assert "bytes" in meaning
+
+
+@pytest.mark.parametrize("name", RetryOverrides.model_fields)
+def test_a_retry_rule_is_documented(name: str) -> None:
+    assert f"retry.{name}" in REFERENCE
+
+
+def test_the_reference_is_the_generated_one() -> None:
+    assert settings_reference().strip() in REFERENCE
+
+
+@pytest.mark.parametrize("name", list(Settings.model_fields))
+def test_a_setting_is_read_by_somebody(name: str) -> None:
+    scheduled = {entry.interval for entry in beat_schedule.BEAT_SCHEDULE.values()}
+
+    assert name in scheduled or re.search(rf"settings\.{name}\b", SOURCES)
