@@ -1,0 +1,219 @@
+"""docker-compose.yml and Dockerfile keep what docs/operations/compose.md promises; no Docker needed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from app.config import Settings
+from app.domain.queues import BUILT_IN
+
+ROOT = Path(__file__).parents[2]
+VARIABLE = re.compile(r"\$\{(\w+)(?:(:[-?])((?:[^{}]|\$\{[^{}]*\})*))?\}")
+TEXT = (ROOT / "docker-compose.yml").read_text()
+FILE: dict[str, Any] = yaml.safe_load(TEXT)
+SERVICES: dict[str, dict[str, Any]] = FILE["services"]
+EXAMPLE = (ROOT / ".env.example").read_text()
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+ONE_SHOT = {"migrate"}
+LONG_RUNNING = sorted(SERVICES.keys() - ONE_SHOT)
+OURS = sorted(name for name, service in SERVICES.items() if "REMAND_IMAGE" in service["image"])
+WORKERS = sorted(name for name in SERVICES if name.endswith("-worker"))
+
+
+def filled(text: object, values: Mapping[str, str] | None = None) -> str:
+    """Fill in variables as Compose does; a required one that is not in `values` becomes its own name."""
+
+    def value(found: re.Match[str]) -> str:
+        name, how, rest = found.groups()
+        if values and name in values:
+            return values[name]
+        return filled(rest, values) if how == ":-" else name
+
+    return VARIABLE.sub(value, str(text)).replace("$$", "$")
+
+
+def seconds(text: object) -> float:
+    matched = re.fullmatch(r"(\d+)s", filled(text))
+    assert matched, f"write durations in seconds: {text}"
+    return float(matched[1])
+
+
+def command(name: str) -> list[str]:
+    return [filled(word) for word in SERVICES[name]["command"]]
+
+
+def test_what_the_issue_asks_for_is_there() -> None:
+    assert SERVICES.keys() >= {
+        "postgres", "redis", "migrate", "step-worker", "retry-worker", "maintenance-worker", "beat", "flower",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_ports_are_published_on_loopback_alone(name: str) -> None:
+    for port in SERVICES[name].get("ports", []):
+        assert filled(port).startswith("127.0.0.1:"), port
+    assert "network_mode" not in SERVICES[name]
+
+
+def test_only_what_has_a_login_is_published() -> None:
+    published = {name for name, service in SERVICES.items() if "ports" in service}
+    assert published == {"flower"}
+    login = SERVICES["flower"]["environment"]["FLOWER_BASIC_AUTH"]
+    assert "${REMAND_FLOWER_PASSWORD:?" in login
+    assert SERVICES["flower"]["environment"]["FLOWER_READ_ONLY"] == "true"
+    assert "FLOWER_UNAUTHENTICATED_API" not in TEXT
+
+
+@pytest.mark.parametrize("name", ["postgres", "redis"])
+def test_stores_are_on_the_inner_network_with_a_password(name: str) -> None:
+    assert SERVICES[name]["networks"] == ["data"]
+    assert FILE["networks"]["data"] == {"internal": True}
+    assert any("PASSWORD:?" in str(value) for value in SERVICES[name]["environment"].values())
+
+
+@pytest.mark.parametrize("name", LONG_RUNNING)
+def test_long_running_services_are_watched_and_come_back(name: str) -> None:
+    service = SERVICES[name]
+    check = service["healthcheck"]
+    assert check["test"][0] in {"CMD", "CMD-SHELL"}
+    assert seconds(check["interval"]) >= seconds(check["timeout"]) or check["retries"] > 1
+    assert service["restart"] == "unless-stopped"
+    assert "stop_grace_period" in service
+
+
+def test_one_shots_run_once_and_are_waited_for() -> None:
+    assert SERVICES["migrate"]["restart"] == "no"
+    assert SERVICES["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+    for name in [*WORKERS, "beat"]:
+        assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_containers_may_do_little_and_use_little(name: str) -> None:
+    service = SERVICES[name]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["read_only"] is True
+    assert service["init"] is True
+    assert service["mem_limit"]
+    assert service["logging"]["options"].keys() == {"max-size", "max-file"}
+    assert not service.keys() & {"privileged", "cap_add", "pid", "ipc", "devices"}
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_images_have_a_tag_that_means_something(name: str) -> None:
+    image = filled(SERVICES[name]["image"])
+    assert re.fullmatch(r"[\w./-]+:[\w.-]+", image)
+    assert not image.endswith(":latest")
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_nobody_is_root(name: str) -> None:
+    if name in OURS:
+        assert "user" not in SERVICES[name]
+    else:
+        assert SERVICES[name]["user"] in {"postgres", "redis"}
+
+
+def test_the_image_runs_as_a_numbered_user_that_is_not_root() -> None:
+    final = DOCKERFILE.split("FROM ")[-1]
+    users = re.findall(r"^USER (.*)$", final, re.MULTILINE)
+    assert users
+    assert all(re.fullmatch(r"[1-9]\d*:[1-9]\d*", user) for user in users)
+
+
+def test_the_image_is_installed_from_the_lock_on_a_base_of_choice() -> None:
+    assert DOCKERFILE.count("FROM ${BASE}") == len(re.findall(r"^FROM ", DOCKERFILE, re.MULTILINE)) == 2
+    installs = re.findall(r"pip install [^&\n]*", DOCKERFILE)
+    assert installs
+    assert all("--require-hashes" in one or "--no-deps --no-index" in one for one in installs)
+    assert not re.search(r"cert|proxy|index-url|trusted-host", DOCKERFILE, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_workers_get_longer_to_stop_than_they_take(name: str) -> None:
+    service = SERVICES[name]
+    grace = float(filled(service["environment"]["REMAND_SHUTDOWN_GRACE_SECONDS"]))
+    assert grace == Settings.model_fields["shutdown_grace_seconds"].default
+    # Time to interrupt what still runs, to give it back and to say goodbye.
+    assert seconds(service["stop_grace_period"]) >= grace + 15
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_no_shell_stands_between_init_and_process(name: str) -> None:
+    words = SERVICES[name].get("command")
+    if words is None:
+        return
+    assert isinstance(words, list), "a string would be run by a shell, which keeps signals to itself"
+    assert words[0] != "sh" or "exec " in words[-1].splitlines()[0]
+
+
+def test_every_built_in_queue_has_a_worker() -> None:
+    consumed = [
+        queue for name in WORKERS for queue in command(name)[command(name).index("--queues") + 1].split(",")
+    ]
+    assert sorted(consumed) == sorted(BUILT_IN)
+
+
+def test_step_workers_can_be_scaled() -> None:
+    assert not SERVICES["step-worker"].keys() & {"container_name", "ports", "hostname"}
+    assert filled(SERVICES["step-worker"]["deploy"]["replicas"]) == "1"
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_containers_get_only_settings_that_exist(name: str) -> None:
+    # An unknown one would stop the process at its start.
+    for variable in SERVICES[name].get("environment", {}):
+        if variable.startswith("REMAND_"):
+            assert variable.removeprefix("REMAND_").lower() in Settings.model_fields
+
+
+@pytest.mark.parametrize("name", ["beat", "flower", "gateway", "redis"])
+def test_who_does_not_need_the_database_does_not_know_its_password(name: str) -> None:
+    assert "DATABASE_PASSWORD" not in str(SERVICES[name])
+    assert "POSTGRES_PASSWORD" not in str(SERVICES[name])
+
+
+def test_remand_is_not_given_the_superuser() -> None:
+    assert all("POSTGRES_PASSWORD" not in str(SERVICES[name]) for name in OURS)
+    script = ROOT / "ops/postgres/init/10-remand.sh"
+    assert os.access(script, os.X_OK)
+    assert "nosuperuser" in script.read_text()
+
+
+def test_every_variable_is_in_the_example_with_its_default() -> None:
+    used: dict[str, str | None] = {}
+    for name, how, rest in VARIABLE.findall(TEXT):
+        used.setdefault(name, None)
+        if how == ":-":
+            used[name] = rest
+        if inner := VARIABLE.search(rest):
+            used.setdefault(inner[1], None)
+    shown = dict(re.findall(r"^#?(\w+)=(.*)$", EXAMPLE, re.MULTILINE))
+    assert used.keys() == shown.keys()
+    for name, default in used.items():
+        if default is None:
+            assert shown[name] == "", "a password has no default"
+            assert name.endswith("_PASSWORD")
+        elif name != "REMAND_BROKER_URL":
+            assert shown[name] == default
+
+
+def test_passwords_are_required_not_defaulted() -> None:
+    assert not re.search(r"PASSWORD(:?-|\})", TEXT)
+    assert len(re.findall(r"PASSWORD:\?set it in \.env", TEXT)) >= 4
+
+
+def test_secrets_reach_neither_git_nor_the_image() -> None:
+    assert ".env" in (ROOT / ".gitignore").read_text().splitlines()
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert ignored[1] == "*"
+    assert "**/.*" in ignored
