@@ -80,7 +80,7 @@ def import_handlers(modules: Sequence[str]) -> None:
     """Import the modules in which users define handlers.
 
     Raises:
-        HandlerNotFound: a module is not there, or something it needs is not.
+        HandlerNotFound: a module is not there, something it needs is not, or it fails.
     """
     for name in modules:
         try:
@@ -89,4 +89,9 @@ def import_handlers(modules: Sequence[str]) -> None:
             raise HandlerNotFound(
                 f"the handler module {name!r} cannot be imported: {error}",
                 hint="check the setting `handlers` and that the module is on PYTHONPATH of the worker",
+            ) from error
+        except Exception as error:  # the door to users' modules: whatever they raise when imported
+            raise HandlerNotFound(
+                f"the handler module {name!r} fails when it is imported: {type(error).__name__}: {error}",
+                hint=f"python -c 'import {name}' shows where",
             ) from error

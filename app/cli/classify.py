@@ -11,7 +11,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.context import ROOT, Cli
+from app.cli.context import EXPLAIN, ROOT, Cli
 from app.cli.lookalike import look_alike, read_pairs, read_traceback, read_value
 from app.cli.output import facts, span
 from app.domain.decide import Dead, EndedAttempt, Retry, decide, route
@@ -24,6 +24,7 @@ SHOWN = 20
 
 @ROOT.verb(
     "classify",
+    panel=EXPLAIN,
     examples=(
         'remand classify ConnectionResetError --message "[Errno 104] Connection reset by peer"',
         "remand classify urllib.error.HTTPError --attr code=503 --header Retry-After=30",

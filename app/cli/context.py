@@ -137,7 +137,12 @@ class Group:
         self.app = typer.Typer(name=name or "remand", help=about, no_args_is_help=True, **more)
 
     def verb(
-        self, name: str, *, examples: Sequence[str], exits: Iterable[int] | Mapping[int, str] = ()
+        self,
+        name: str,
+        *,
+        examples: Sequence[str],
+        exits: Iterable[int] | Mapping[int, str] = (),
+        panel: str | None = None,
     ) -> Callable[[Verb], Verb]:
         """Make a command of a function whose first parameter is the `Cli`; add --json and --config to it."""
         path = f"{self.name} {name}".strip()
@@ -147,11 +152,16 @@ class Group:
 
         def register(function: Verb) -> Verb:
             text = inspect.cleandoc(function.__doc__ or "")
-            self.app.command(name, help=text, epilog=epilog(HELP[path]))(_command(function))
+            self.app.command(name, help=text, epilog=epilog(HELP[path]), rich_help_panel=panel)(
+                _command(function)
+            )
             return function
 
         return register
 
+
+START, WORK, RUN, EXPLAIN = "Start here", "Work with it", "Run it for real", "Find out why"
+"""Panels of the help, in order."""
 
 ROOT = Group(
     "",

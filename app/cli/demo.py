@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.cli import demo_checks
-from app.cli.context import ROOT, USER_VARIABLE, Cli
+from app.cli.context import ROOT, START, USER_VARIABLE, Cli
 from app.cli.demo_checks import DemoFailed, Evidence, Submission
 from app.cli.demo_gateway import Gateway
 from app.cli.demo_progress import watch
@@ -44,6 +44,7 @@ DECLINED = "tok_declined"
 
 @ROOT.verb(
     "demo",
+    panel=START,
     exits={1: "something that must happen did not; says what"},
     examples=("remand demo", "remand demo --json", "remand demo --keep"),
 )

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator, Sequence
 
 from app.cli.checks import check_servers, check_settings
-from app.cli.context import ROOT, Cli
+from app.cli.context import EXPLAIN, ROOT, Cli
 from app.cli.findings import Finding, show
 from app.cli.output import age, span
 from app.cli.server import all_queues
@@ -27,6 +27,7 @@ BEAT_INTERVALS = 10
 
 @ROOT.verb(
     "doctor",
+    panel=EXPLAIN,
     exits={1: "something does not run that must", 3: "settings, servers or schema are not fit"},
     examples=("remand doctor", "remand doctor --json"),
 )

@@ -23,14 +23,16 @@ from app.cli import (
     up,
     workflow,
 )
-from app.cli.context import ROOT, Globals
+from app.cli.context import EXPLAIN, ROOT, WORK, Globals
 from app.cli.line import run
 from app.telemetry import configure_logging
 
 app = ROOT.app
-for _noun in (workflow, step, dlq, template, config):
-    app.add_typer(_noun.GROUP.app)
-_COMMANDS_OF_THE_ROOT = (up, demo, migrate, server, submit, classify, doctor)
+for _noun, _panel in ((workflow, WORK), (step, WORK), (dlq, WORK), (template, WORK), (config, EXPLAIN)):
+    app.add_typer(_noun.GROUP.app, rich_help_panel=_panel)
+_COMMANDS_OF_THE_ROOT = (up, demo, submit, migrate, server, doctor, classify)
+_ORDER = ("up", "demo", "submit", "migrate", "worker", "beat", "doctor", "classify")
+app.registered_commands.sort(key=lambda one: _ORDER.index(one.name or ""))
 
 
 def _version(wanted: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.context import ROOT, Cli
+from app.cli.context import ROOT, RUN, Cli
 from app.cli.urls import database_of
 from app.store import schema
 from app.store.session import Database
@@ -14,6 +14,7 @@ from app.store.session import Database
 
 @ROOT.verb(
     "migrate",
+    panel=RUN,
     examples=("remand migrate", "remand migrate --dry", "remand migrate --revision 0001"),
 )
 def migrate(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from app.cli.celery_main import beat_command, worker_command
-from app.cli.context import ROOT, Cli
+from app.cli.context import ROOT, RUN, Cli
 from app.cli.template import queues as queues_of
 from app.cli.urls import LateBell
 from app.config import Settings
@@ -23,6 +23,7 @@ from app.runtime import Runtime, import_handlers
 
 @ROOT.verb(
     "worker",
+    panel=RUN,
     examples=(
         "remand worker",
         "remand worker --queues steps,gpu --concurrency 4",
@@ -53,7 +54,7 @@ def worker(
     _become(cli, command)
 
 
-@ROOT.verb("beat", examples=("remand beat",))
+@ROOT.verb("beat", panel=RUN, examples=("remand beat",))
 def beat(cli: Cli) -> None:
     """Run Celery beat in this process: it rings the sweeps. Two at once are harmless, none is not."""
     cli.runtime.check_schema()

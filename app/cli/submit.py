@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from app.cli.arguments import read_json
-from app.cli.context import ROOT, By, Cli, operator
+from app.cli.context import ROOT, WORK, By, Cli, operator
 from app.cli.errors import EXIT_CODES
 from app.cli.output import short, state
 from app.cli.wording import command, next_steps
@@ -24,6 +24,7 @@ MOST_AT_ONCE = 100_000
 
 @ROOT.verb(
     "submit",
+    panel=WORK,
     exits={1: "with --wait: one did not go well, or not in time", 4: EXIT_CODES[4]},
     examples=(
         "remand submit data_import/airports",

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from app.cli.context import ROOT, Cli
+from app.cli.context import ROOT, START, Cli
 from app.cli.fleet import Fleet, Size
 from app.cli.output import span
 from app.cli.wording import command, next_steps
@@ -29,6 +29,7 @@ START_SECONDS = 60.0
 
 @ROOT.verb(
     "up",
+    panel=START,
     examples=(
         "remand up",
         "remand up --workers 2 --concurrency 4",

@@ -243,6 +243,19 @@ def test_unregistered_handlers_are_warned_of(
     assert [("t.b" in one, "t.a" in one) for one in answer["warnings"]] == [(True, False)]
 
 
+def test_handlers_that_fail_at_import_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cli_broken_handlers.py").write_text("def (")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("REMAND_HANDLERS", "cli_broken_handlers")
+    assert run(["up"]) == 2
+    told = capsys.readouterr().err
+    assert "error HANDLER_NOT_FOUND" in told
+    assert "cli_broken_handlers" in told
+    assert "SyntaxError" in told
+
+
 def test_classify_tells_policy_rule_and_the_retries_that_follow(capsys: pytest.CaptureFixture[str]) -> None:
     line = [
         "classify",
