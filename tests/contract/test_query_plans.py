@@ -1,7 +1,7 @@
-"""No query of the engine costs more because of what is finished: counted in rows read, beside 450 000 old rows.
+"""No query of the engine costs more because of what is finished: rows read beside 450 000 old ones.
 
-What a plan says is not what it does, so the server's own counters are asked: rows that a sequential scan or an
-index gave out on the partitioned tables while a verb ran, first without statistics, then with them.
+What a plan says is not what it does, so the server's own counters are asked: rows that a scan or an index
+gave out on the partitioned tables while a verb ran, first without statistics, then with them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.support.shapes import CHAIN, always, fails, shape
 
 OLD_WORKFLOWS = 150_000
 FEW_ROWS = 600
-"""What a verb on a handful of live steps may read; a scan of what is finished reads thousands of times that."""
+"""What a verb on a handful of live steps may read; a scan of what is finished reads a thousand times that."""
 
 _OLD = """
 create temp table old as
@@ -48,8 +48,8 @@ insert into remand.history (workflow_id, kind, from_state, event, to_state, at, 
   select id, 'workflow', 'steps_in_process', 'cancel', state, now(), 'old' from old where state = 'cancelled';
 insert into remand.attempts (workflow_id, step, attempt, outcome, ended_at)
   select id, 'a', 1, 'failed', now() from old where state = 'error';
-insert into remand.dead_letters (id, workflow_id, source, source_id, namespace, template, step, handler, queue,
-    attempts, reason, category, rule, error_class, error_message, worker, status, opened_at, closed_by,
+insert into remand.dead_letters (id, workflow_id, source, source_id, namespace, template, step, handler,
+    queue, attempts, reason, category, rule, error_class, error_message, worker, status, opened_at, closed_by,
     closed_at, snapshot)
   select id, id, 'step', id::text, 't', 'old:1', 'a', 'h', 'steps', 1, 'permanent_failure', 'permanent', 'r',
          'E', 'm', 'w', 'permanently_failed', now(), 'old', now(), '{}' from old where state = 'error';

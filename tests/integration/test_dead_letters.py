@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import AmbiguousId, DeadLetterNotFound
+from app.domain.errors import AmbiguousId, DatabaseUnreachable, DeadLetterNotFound
 from app.engine import fail
 from app.engine.operate import Who, cancel, requeue_letter, resolve_step
 from app.store import dlq
@@ -167,7 +167,7 @@ def test_a_letter_and_the_failure_it_is_about_are_one_transaction(
         return opened
 
     monkeypatch.setattr(fail, "open_letters", killed)
-    with pytest.raises(sa.exc.DBAPIError):
+    with pytest.raises(DatabaseUnreachable):
         harness.drain_failures("never")
 
     assert harness.letters(workflow_id) == []

@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
+from app.embedded.stack import Stack
 from app.store.session import Database
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
+from tests.support.servers import ROOT
+from tests.support.waiting import eventually
 
 ONE = """
 namespace: t
@@ -78,3 +86,37 @@ def test_the_broker_is_ours_and_empty(broker_url: str) -> None:
     with redis.Redis.from_url(broker_url) as client:
         assert client.dbsize() == 0
         client.set("left", "behind")
+
+
+CLIENT = """
+import sys
+from tests.support.servers import servers
+with servers(sys.argv[1]):
+    print("up", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_servers_go_with_the_last_test_process_even_when_it_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REMAND_TEST_DATABASE_URL", raising=False)
+    run = f"killed-{os.getpid()}"
+    home = Path(tempfile.gettempdir()) / f"remand-test-{run}"
+    clients = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLIENT, run], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+        )
+        for _ in range(2)
+    ]
+    try:
+        assert [client.stdout.readline() for client in clients] == [b"up\n", b"up\n"]
+        clients[0].kill()
+        clients[0].wait()
+        assert Stack.running(home / "data") is not None
+    finally:
+        for client in clients:
+            client.kill()
+            client.communicate()
+
+    eventually(lambda: not home.exists(), timeout=20)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import kombu
 import redis
 
-FIRST_REDIS_DATABASE = 8
+LAST_REDIS_DATABASE = 15
 QUEUES = (
     "steps",
     "retry.exponential",
@@ -31,7 +31,7 @@ QUEUES = (
 def clean_broker(url: str, worker: int) -> Iterator[str]:
     """Yield the URL of an empty broker for test process number `worker`, empty again afterwards.
 
-    On Redis that is one of the databases 8 to 15, which is flushed.
+    On Redis that is a database that nobody uses: one that holds anything is never touched.
     """
     if url.startswith("redis"):
         with _redis(url, worker) as mine:
@@ -43,11 +43,15 @@ def clean_broker(url: str, worker: int) -> Iterator[str]:
 
 @contextmanager
 def _redis(url: str, worker: int) -> Iterator[str]:
-    mine = urlunsplit(urlsplit(url)._replace(path=f"/{FIRST_REDIS_DATABASE + worker % 8}"))
-    with redis.Redis.from_url(mine) as client:
-        client.flushdb()
-        yield mine
-        client.flushdb()
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    for number in range(LAST_REDIS_DATABASE - worker, 0, -workers):
+        mine = urlunsplit(urlsplit(url)._replace(path=f"/{number}"))
+        with redis.Redis.from_url(mine) as client:
+            if client.dbsize() == 0:
+                yield mine
+                client.flushdb()
+                return
+    raise AssertionError(f"every Redis database that test process {worker} may use is in use")
 
 
 @contextmanager
