@@ -90,15 +90,19 @@ def _table(
     for one in submissions:
         if one not in happy:
             steps = steps_of(database, one.workflow_id)
-            rows.append((one.name, state(states[one.workflow_id]), _symbols(steps), _doing(steps)))
-    return table("scenario", "state", "steps", "", rows=rows, folds=False)
+            rows.append((_named(one.name, states[one.workflow_id]), _symbols(steps), _doing(steps)))
+    return table("scenario", "steps", "", rows=rows, folds=False)
 
 
 def _together(happy: Sequence[Submission], states: dict[UUID, WorkflowState]) -> tuple[RenderableType, ...]:
     done = sum(states[one.workflow_id] is WorkflowState.COMPLETE for one in happy)
     bar = Text.assemble(("━" * done, "green"), ("━" * (len(happy) - done), "dim"))
     found = WorkflowState.COMPLETE if done == len(happy) else WorkflowState.STEPS_IN_PROCESS
-    return f"{len(happy)} happy orders", state(found), bar, f"{done} of {len(happy)}"
+    return _named(f"{len(happy)} happy orders", found), bar, f"{done} of {len(happy)}"
+
+
+def _named(name: str, found: WorkflowState) -> Text:
+    return Text(name, style=STATE_STYLES.get(found, ""))
 
 
 def _symbols(steps: Sequence[Step]) -> Text:

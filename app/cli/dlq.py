@@ -74,27 +74,21 @@ def _listing(found: Sequence[DeadLetter]) -> RenderableType:
     ends = short_ids(one.id for one in found)
     workflows = short_ids(one.workflow_id for one in found)
     return table(
-        "id", "age", "status", "template", "step", "error", "reason", "by", "workflow",
+        "id", "age", "status", "by", "workflow", "template and step", "error",
         rows=[
             (
                 ends[one.id],
                 age(one.opened_at, at),
                 state(one.status),
-                f"{one.namespace}/{one.template}",
-                one.step,
-                _error(one, 60),
-                one.reason,
-                one.closed_by or one.claimed_by or "",
+                one.closed_by or one.claimed_by or "–",
                 workflows[one.workflow_id],
+                f"{one.namespace}/{one.template} {one.step}",
+                f"{one.error_class.rpartition('.')[2]}: {one.error_message.partition(chr(10))[0]}",
             )
             for one in found
         ],
+        folds=False,
     )  # fmt: skip
-
-
-def _error(letter: DeadLetter, longest: int) -> str:
-    text = f"{letter.error_class.rpartition('.')[2]}: {letter.error_message.partition(chr(10))[0]}"
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 @GROUP.verb(

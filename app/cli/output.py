@@ -108,13 +108,14 @@ def to_json(value: Any) -> Any:
 
 
 def table(*columns: str, rows: Iterable[Sequence[RenderableType]], folds: bool = True) -> Table:
-    """Return a plain table; a cell that does not fit is folded, or cut where rows must stay in place."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
+    """Return a plain table; a cell that does not fit is folded, or the last one cut."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", expand=not folds)
+    for number, column in enumerate(columns, start=1):
         made.add_column(
             column,
             no_wrap=not folds or column in _NEVER_WRAPPED,
             overflow="fold" if folds else "ellipsis",
+            ratio=1 if not folds and number == len(columns) else None,
         )
     for row in rows:
         made.add_row(*row)
