@@ -118,6 +118,8 @@ def test_the_result_of_a_step_that_was_ended_by_hand_is_refused(harness: Harness
     assert harness.worker.queue.settle([Completed(claim, '"late"')], "x", 0).counted == 0
 
     assert harness.step(workflow_id, "x").result != "late"
+    [attempt] = harness.attempts(workflow_id, "x")
+    assert (attempt.outcome, attempt.worker) == ("interrupted", harness.worker.id)
 
 
 def test_a_result_given_by_hand_reaches_the_children(harness: Harness) -> None:
