@@ -27,6 +27,7 @@ from app.cli.context import ROOT, START, USER_VARIABLE, Cli
 from app.cli.demo_checks import DemoFailed, Evidence, Submission
 from app.cli.demo_gateway import Gateway
 from app.cli.demo_progress import watch
+from app.cli.errors import INTERRUPTED
 from app.cli.fleet import Fleet, Size
 from app.cli.line import run
 from app.cli.output import facts, print_json, short, span
@@ -88,6 +89,8 @@ class Show:
         self.console.print(Text(f"\n$ remand {' '.join(_quoted(word) for word in words)}", style="bold cyan"))
         with contextlib.redirect_stdout(self.console.file):
             code = run(words)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
         if code != expect:
             raise DemoFailed([f"`remand {' '.join(words)}` ended with exit code {code}, not {expect}"])
 

@@ -69,9 +69,8 @@ class Output:
             self.console.print(part)
 
     def say(self, text: str | Text, style: str = "") -> None:
-        """Tell people something that is no part of the answer; programs see nothing of it."""
-        if not self.as_json:
-            self.errors.print(text, style=style or None)
+        """Tell something that is no part of the answer, on standard error."""
+        self.errors.print(text, style=style or None)
 
 
 def _console(stream: Any) -> Console:

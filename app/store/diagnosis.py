@@ -20,7 +20,7 @@ select queue, phase, count(*), min(due_at), count(*) filter (where due_at <= clo
 _LAST_SWEEP = """
 select max(query_start) from pg_stat_activity
  where datname = current_database() and pid <> pg_backend_pid() and application_name = 'remand'
-   and query ~ 'remand\\.(wake_due|live_workers|settle_parked)|^\\s*with recursive ready'
+   and query ~ 'remand\\.(wake_due|settle_parked)|with (recursive ready|alive) as|update remand\\.workers w '
 """
 _PARTITIONS = """
 select substring(c.relname from 'workflows_(\\d{4}_\\d{2})$') as month
