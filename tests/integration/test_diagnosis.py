@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from app.clock import DatabaseClock
+from app.engine.sweeps.ring import ring
+from app.store import diagnosis
+from app.store.ids import first_id_at
+from app.store.session import Database
+from app.store.workflows import get_workflow, list_workflows
+from tests.support.engine import Harness, settings_for
+from tests.support.shapes import shape
+
+ONE = shape("one", {"a": ()})
+
+
+def test_what_waits_is_counted_by_queue_and_phase(harness: Harness) -> None:
+    harness.publish(ONE)
+    harness.submit_many("t/one", range(3))
+
+    [found] = diagnosis.waiting(harness.database)
+
+    assert (found.queue, found.phase, found.count) == ("steps", "ready", 3)
+
+
+def test_only_the_living_are_live(harness: Harness) -> None:
+    harness.new_worker(hostname="here@test")
+    alive = diagnosis.live_workers(harness.database, harness.settings, harness.clock)
+    assert [(one.hostname, "steps" in one.queues) for one in alive] == [("here@test", True)]
+
+    harness.advance(3600)
+    alive = diagnosis.live_workers(harness.database, harness.settings, harness.clock)
+    assert "here@test" not in [one.hostname for one in alive]
+
+
+def test_a_sweep_leaves_a_sign_and_a_look_does_not(
+    database: Database, database_url: str, harness: Harness
+) -> None:
+    observer = Database(database_url)
+    try:
+        diagnosis.live_workers(database, settings_for(), DatabaseClock())
+        assert diagnosis.last_sweep(observer) is None
+
+        ring(harness.engine)
+        seen = diagnosis.last_sweep(observer)
+        assert seen is not None
+        assert diagnosis.server_time(observer) - seen < timedelta(seconds=30)
+    finally:
+        observer.dispose()
+
+
+def test_this_month_has_partitions(database: Database) -> None:
+    months = diagnosis.partition_months(database)
+    assert f"{diagnosis.server_time(database):%Y_%m}" in months
+    assert months == sorted(months)
+
+
+def test_workflows_are_listed_since_an_instant(harness: Harness) -> None:
+    harness.publish(ONE)
+    [one] = harness.submit_many("t/one", range(1))
+    created = diagnosis.server_time(harness.database)
+
+    assert [
+        found.id
+        for found in list_workflows(harness.database, since=first_id_at(created - timedelta(hours=1)))
+    ] == [one]
+    assert list_workflows(harness.database, since=first_id_at(created + timedelta(hours=1))) == []
+    assert get_workflow(harness.database, one).id == one
