@@ -11,6 +11,9 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from pydantic import BaseModel, ConfigDict, ValidationError, validate_call
+
+from app.domain.errors import InputInvalid
 from app.engine import operate
 from app.engine import submit as submitting
 from app.engine.operate import Who
@@ -24,18 +27,41 @@ from workers.celery import app
 JSON = dict[str, Any]
 
 
+class Wanted(BaseModel):
+    """One workflow of a `remand.submit_many`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input: Any = None
+    key: str | None = None
+    priority: int | None = None
+    id: UUID | None = None
+
+
 def _command(name: str) -> Callable[[Callable[..., Any]], Any]:
     def register(verb: Callable[..., Any]) -> Any:
+        checked = validate_call(verb)
+
         @wraps(verb)
         def answer(*args: Any, **kwargs: Any) -> JSON:
             try:
-                return {"ok": verb(*args, **kwargs)}
+                return {"ok": checked(*args, **kwargs)}
+            except ValidationError as error:
+                return {"error": _misused(name, error).to_dict()}
             except RemandError as error:
                 return {"error": error.to_dict()}
 
         return app.task(name=name, ignore_result=False)(answer)
 
     return register
+
+
+def _misused(name: str, error: ValidationError) -> InputInvalid:
+    """Say what is wrong with the arguments of a command, without their values."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    problems = [{"path": ".".join(str(part) for part in one["loc"]), "message": one["msg"]} for one in found]
+    told = "; ".join(f"{one['path']}: {one['message']}" for one in problems)
+    return InputInvalid(f"{name} was called wrongly: {told}", details={"problems": problems})
 
 
 @_command("remand.submit")
@@ -45,22 +71,19 @@ def submit(
     *,
     key: str | None = None,
     priority: int | None = None,
-    id: str | None = None,  # noqa: A002 - as above
+    id: UUID | None = None,  # noqa: A002 - as above
     by: str = "celery",
 ) -> JSON:
     """Submit one workflow; give `id` (a UUIDv7) to make a repeated call the same one."""
-    request = Request(input, key, priority, UUID(id) if id else None)
+    request = Request(input, key, priority, id)
     answer = submitting.submit(process.engine(), template, request, by=by)
     return {"workflow_id": str(answer.workflow_id), "created": answer.created}
 
 
 @_command("remand.submit_many")
-def submit_many(template: str, requests: list[JSON], by: str = "celery") -> list[JSON]:
+def submit_many(template: str, requests: list[Wanted], by: str = "celery") -> list[JSON]:
     """Submit many workflows of one template; a request has `input` and may have `key`, `priority`, `id`."""
-    wanted = [
-        Request(r.get("input"), r.get("key"), r.get("priority"), UUID(r["id"]) if r.get("id") else None)
-        for r in requests
-    ]
+    wanted = [Request(one.input, one.key, one.priority, one.id) for one in requests]
     answers = submitting.submit_many(process.engine(), template, wanted, by=by)
     return [{"workflow_id": str(answer.workflow_id), "created": answer.created} for answer in answers]
 
@@ -89,5 +112,6 @@ def get(workflow_id: str, steps: bool = False) -> JSON:
 @_command("remand.cancel")
 def cancel(workflow_id: str, reason: str | None = None, by: str = "celery") -> JSON:
     """Cancel a workflow."""
-    decided = operate.cancel(process.engine(), UUID(workflow_id), Who(by, reason))
+    found = find_workflow(process.runtime().database, workflow_id)
+    decided = operate.cancel(process.engine(), found.id, Who(by, reason))
     return {"workflow_id": str(decided.workflow_id), "state": decided.after, "changed": decided.changed}

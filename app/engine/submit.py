@@ -69,6 +69,11 @@ def _new_workflow(
     template = published.template
     if request.priority is not None and not 0 <= request.priority <= 9:
         raise InputInvalid(f"priority {request.priority} is not 0 to 9", details={"position": position})
+    if request.id is not None and request.id.version != 7:
+        raise InputInvalid(
+            f"id {request.id} is of version {request.id.version}: ids are UUIDv7, which sort by time",
+            details={"position": position},
+        )
     return NewWorkflow(
         request.id or new_id(),
         validate_input(template, request.input, engine.settings.input_max_bytes),
