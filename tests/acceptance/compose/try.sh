@@ -50,7 +50,7 @@ check() {
   if "$@"; then echo "ok      $what"; else echo "FAILED  $what"; failures=$((failures + 1)); fi
 }
 is() { [ "$1" = "$2" ] || { echo "        wanted '$2', got '$1'"; return 1; }; }
-clean_up() { dc down --volumes --remove-orphans > /dev/null 2>&1; docker rmi remand:try > /dev/null 2>&1; rm -f "$settings" "$settings.log"; }
+clean_up() { dc --profile demo down --volumes --remove-orphans > /dev/null 2>&1; docker rmi remand:try > /dev/null 2>&1; rm -f "$settings" "$settings.log"; }
 trap clean_up EXIT
 
 no_start_without_passwords() {
@@ -172,7 +172,7 @@ runs_unprivileged() {
     is "$(dc exec -T step-worker sh -c 'grep CapEff /proc/self/status' | tr -d '\t ')" "CapEff:0000000000000000"
 }
 leaves_nothing() {
-  dc down --volumes > /dev/null 2>&1
+  dc --profile demo down --volumes > /dev/null 2>&1
   is "$(docker ps -aq --filter label=com.docker.compose.project=remand-try)$(docker volume ls -q | grep remand-try)" ""
 }
 
