@@ -101,8 +101,7 @@ def test_nobody_there_is_told_with_the_id_to_submit_again(shop: Celery) -> None:
         (
             "remand.submit_many",
             {"template": "site/one", "requests": [{"inptu": 1}]},
-            "INPUT_INVALID",
-            "inptu",
+            ("INPUT_INVALID", "inptu"),
         ),
         ("remand.get", {"workflow_id": "nonsense"}, ("WORKFLOW_NOT_FOUND", "nonsense")),
         ("remand.cancel", {"workflow_id": "nonsense"}, ("WORKFLOW_NOT_FOUND", "nonsense")),
