@@ -15,6 +15,7 @@ from app.store import sweeping
 from app.store.ids import new_id
 from app.store.run_queue import Claim, Completed
 from app.store.session import Database
+from app.store.sweeping import Limits
 from app.store.workers import Incarnation, Pulse
 from tests.support.clock import NOON
 from tests.support.engine import Harness, Worker, settings_for
@@ -229,13 +230,13 @@ def test_a_poison_step_is_dead_after_its_own_limit_while_others_go_on(harness: H
 def test_after_a_restart_of_the_server_nobody_is_declared_dead_at_once(harness: Harness) -> None:
     claimed(harness)
     harness.advance(31)
-    patient = settings_for(rescue_pause_after_restart_seconds=600)
+    patient = Limits(gone=3, silent=30, pause=1e9)
 
-    alive = sweeping.heard_queues(harness.database, limits_of(patient), harness.clock)
-    orphans = sweeping.find_orphans(harness.database, harness.clock, limits_of(patient), 10)
+    alive = sweeping.heard_queues(harness.database, patient, harness.clock)
+    orphans = sweeping.find_orphans(harness.database, harness.clock, patient, 10)
 
     assert ("steps" in alive, orphans) == (True, [])
-    assert sweeping.mark_gone(harness.database, harness.clock, limits_of(patient)) == []
+    assert sweeping.mark_gone(harness.database, harness.clock, patient) == []
 
 
 def test_the_lock_of_a_worker_keeps_it_alive_and_its_loss_is_seen_at_once(
