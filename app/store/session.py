@@ -101,7 +101,8 @@ class Database:
         """Yield a raw autocommit cursor from the pool: each statement is its own transaction.
 
         Raises:
-            DatabaseUnreachable: no connection could be made.
+            DatabaseUnreachable: no connection could be made, or it was lost on the way.
+            ValueRefused: a value cannot be stored.
         """
         pooled = self._raw()
         driver = pooled.driver_connection
@@ -110,9 +111,11 @@ class Database:
             driver.autocommit = True
             with driver.cursor() as cursor:
                 yield cursor
-        except LOST_CONNECTION:
+        except LOST_CONNECTION as error:
             pooled.invalidate()
-            raise
+            raise unreachable(self._url, error) from error
+        except psycopg2.DataError as error:
+            raise ValueRefused(f"Postgres refused a value: {' '.join(str(error).split())}") from error
         finally:
             if pooled.is_valid and not driver.closed:
                 driver.autocommit = False
@@ -125,14 +128,9 @@ class Database:
             DatabaseUnreachable: no connection could be made, or it was lost on the way.
             ValueRefused: a value cannot be stored.
         """
-        try:
-            with self.cursor() as cursor:
-                cursor.execute(sql, arguments)
-                return cursor.fetchall() if cursor.description else []
-        except LOST_CONNECTION as error:
-            raise unreachable(self._url, error) from error
-        except psycopg2.DataError as error:
-            raise ValueRefused(f"Postgres refused a value: {' '.join(str(error).split())}") from error
+        with self.cursor() as cursor:
+            cursor.execute(sql, arguments)
+            return cursor.fetchall() if cursor.description else []
 
     def dispose(self) -> None:
         """Close the pool."""
