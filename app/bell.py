@@ -42,6 +42,8 @@ class CeleryBell:
         self._declared: set[str] = set()
         self._timer: threading.Timer | None = None
         self._mute_until = 0.0
+        # The transport's own errors are no OSErrors, and `publish` wraps them only when it connects.
+        self._away = connection_errors(app)
         self._pid = os.getpid()
         atexit.register(self.flush)
 
@@ -108,7 +110,7 @@ class CeleryBell:
             return
         try:
             self._send(queue)
-        except _BROKER_DOWN as error:
+        except self._away as error:
             # The work is committed: the ring sweep announces it once the broker is back.
             self._mute_until = time.monotonic() + _SILENCE_SECONDS
             self._declared.clear()
