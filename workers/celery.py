@@ -52,6 +52,8 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
         "worker_lost_wait": 2.0,
         "broker_connection_retry_on_startup": True,
         "broker_connection_timeout": 4,
+        # Celery's 100 tries end a worker after an outage of some 45 minutes; steps need no broker to go on.
+        "broker_connection_max_retries": None,
         "broker_pool_limit": 10,
         "broker_transport_options": transport_options(settings.broker_url or ""),
         "beat_scheduler": "celery.beat:Scheduler",
