@@ -22,6 +22,7 @@ import psutil
 
 from app.bell import bell_to
 from app.config import Settings
+from app.embedded import launch
 from app.engine.publish import publish
 from app.engine.submit import Request, submit, submit_many
 from app.runtime import Runtime
@@ -129,11 +130,14 @@ class Site:
     def start(
         self, name: str, command: Sequence[str], env: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a program in a session of its own; its output goes to a log that failed tests show."""
+        """Start a program in a session of its own; it dies with the test process, however that ends.
+
+        Its output goes to a log that failed tests show.
+        """
         assert name not in self.processes or self.processes[name].poll() is not None, f"{name} still runs"
         with self.log_path(name).open("ab") as log:
             process = subprocess.Popen(
-                command,
+                launch.command(command, death_signal=signal.SIGKILL),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from app.store import schema
+from app.store.session import Database
 from tests.support.brokers import clean_broker
 from tests.support.databases import Cluster
 from tests.support.fixtures import _worker_number
+from tests.support.own_servers import OwnBroker, OwnPostgres
 from tests.support.servers import Servers
 from tests.support.site import Site
 
@@ -62,3 +65,39 @@ def shared_site(cluster: Cluster, test_servers: Servers, request: pytest.Fixture
     ):
         site.start_support()
         yield site
+
+
+@pytest.fixture(scope="module")
+def own_broker(cluster: Cluster) -> Iterator[tuple[Site, OwnBroker]]:
+    """A site for all tests of a module, with steps and support running, and its broker to be broken."""
+    with _folder() as folder, cluster.fresh() as database_url, ExitStack() as stack:
+        broker = OwnBroker(folder)
+        stack.callback(broker.stop)
+        broker.start()
+        site = stack.enter_context(Site(folder, database_url, broker.url))
+        site.start_support()
+        site.start_worker("steps")
+        site.ready("steps", "support")
+        yield site, broker
+
+
+@pytest.fixture(scope="module")
+def own_postgres(test_servers: Servers, request: pytest.FixtureRequest) -> Iterator[tuple[Site, OwnPostgres]]:
+    """As `own_broker`, with its Postgres to be broken."""
+    settings = getattr(request.module, "SITE_SETTINGS", {})
+    with (
+        _folder() as folder,
+        clean_broker(test_servers.broker_url, _worker_number()) as broker_url,
+        ExitStack() as stack,
+    ):
+        postgres = OwnPostgres(folder)
+        stack.callback(postgres.stop)
+        postgres.start()
+        database = Database(postgres.url)
+        schema.migrate(database)
+        database.dispose()
+        site = stack.enter_context(Site(folder, postgres.url, broker_url, **settings))
+        site.start_support()
+        site.start_worker("steps", concurrency=4)
+        site.ready("steps", "support")
+        yield site, postgres
