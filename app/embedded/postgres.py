@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from app.embedded.servers import Host, ServerSpec, run
 from app.embedded.watchdog import Phase, command_of
 
 DATABASE = "remand"
+_LEFTOVER_SECONDS = 10.0
 ROLE = "postgres"
 
 # Without -E, a C locale would make SQL_ASCII, for which drivers return bytes.
@@ -90,7 +92,7 @@ class Postgres:
         # initdb is not atomic: a half-made cluster must never stand at the final name.
         aside = self.directory.with_name(f"{self.directory.name}.init")
         password_file = self.directory.with_name(f"{self.directory.name}.password")
-        shutil.rmtree(aside, ignore_errors=True)
+        _remove_leftover(aside)
         aside.mkdir(mode=0o700)
         host.identity.give(aside)
         try:
@@ -143,3 +145,13 @@ class Postgres:
 
     def _program(self, name: str) -> str:
         return str(self.programs / name)
+
+
+def _remove_leftover(folder: Path) -> None:
+    """Remove what a killed start left behind, again while the initdb it left behind still writes there."""
+    until = time.monotonic() + _LEFTOVER_SECONDS
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() > until:
+            raise EmbeddedUnavailable(f"{folder} cannot be removed", hint="remove it and start again")
+        time.sleep(0.01)
