@@ -3,9 +3,10 @@
 Shells hold no logic: each task calls one verb of `app.engine` and returns what a log line needs.
 """
 
-from workers import presence, signs
+from workers import messages, presence, signs
 from workers.celery import app as celery
 
+messages.install()
 presence.install(celery)
 signs.install()
 

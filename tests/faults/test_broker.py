@@ -69,7 +69,6 @@ def test_bells_are_acknowledged_before_the_step_runs(site: Site, broker: OwnBrok
     site.release("acknowledged")
 
 
-@pytest.mark.xfail(reason="kombu parses Redis messages outside every guard", strict=False)
 @pytest.mark.parametrize(
     "message",
     [
