@@ -15,8 +15,10 @@ from uuid import UUID
 
 from celery import Celery
 from celery.exceptions import TimeoutError as CeleryTimeout
+from kombu.exceptions import OperationalError
 
 from remand.errors import RemandError
+from remand.redact import redact_text
 
 QUEUE = "remand.commands"
 _POLL_FIRST_SECONDS = 0.05
@@ -25,7 +27,7 @@ _CHUNK = 500
 
 
 class NoAnswer(RemandError):
-    """Nobody answered in time: is a worker on queue `remand.commands` up, and does it share the broker?"""
+    """Nobody answered in time: is the broker up, and a worker on queue `remand.commands` that uses it?"""
 
     code: ClassVar[str] = "NO_ANSWER"
     exit_code: ClassVar[int] = 3
@@ -75,6 +77,8 @@ class Client:
             accept_content=["json"],
             result_serializer="json",
         )
+        transport = self._app.connection_for_write()
+        self._broken = (OperationalError, *transport.connection_errors)
         self._timeout = timeout
         self._queue = queue
         self._by = by or app.main or "celery"
@@ -150,8 +154,8 @@ class Client:
         return answer
 
     def _call(self, name: str, arguments: dict[str, Any], **details: Any) -> Any:
-        result = self._app.send_task(name, kwargs=arguments, queue=self._queue, expires=self._timeout)
         try:
+            result = self._app.send_task(name, kwargs=arguments, queue=self._queue, expires=self._timeout)
             answer = result.get(timeout=self._timeout, disable_sync_subtasks=False)
         except CeleryTimeout:
             raise NoAnswer(
@@ -159,6 +163,12 @@ class Client:
                 hint=f"start a worker on queue {self._queue} that uses this broker",
                 details=details,
             ) from None
+        except self._broken as error:
+            raise NoAnswer(
+                f"{name} got no answer, the broker is not usable: {redact_text(str(error))}",
+                hint="whether the call arrived is not known: repeat it with the same id or key",
+                details=details,
+            ) from error
         if "error" in answer:
             raise Refused(answer["error"])
         return answer["ok"]

@@ -87,6 +87,16 @@ def test_nobody_there_is_told_with_the_id_to_submit_again(shop: Celery) -> None:
     deaf._app.close()
 
 
+@pytest.mark.parametrize("broker", ["redis://127.0.0.1:1/0", "amqp://guest:hunter2@127.0.0.1:1//"])
+def test_a_broker_that_is_away_is_no_answer_either(broker: str) -> None:
+    lost = Client(Celery("lost", broker=broker, set_as_current=False), timeout=1)
+    with pytest.raises(NoAnswer, match="broker") as silence:
+        lost.submit("site/one", {})
+    assert silence.value.details["workflow_id"]
+    assert "hunter2" not in str(silence.value)
+    lost._app.close()
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "problem"),
     [
