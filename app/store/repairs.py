@@ -86,8 +86,17 @@ def wake(connection: sa.Connection, workflow_id: UUID, step: str, *, by: str, no
 def reopen(
     connection: sa.Connection, workflow_id: UUID, *, by: str, reason: str | None, now: datetime
 ) -> bool:
-    """Let a workflow that stands still for its failures go on; False if it does not stand still."""
-    connection.execute(sa.text("update remand.workflows set hold = null where id = :id"), {"id": workflow_id})
+    """Let a workflow that stands still for its failures go on; False if it does not stand still.
+
+    A hold stays while a step is in error: what it withdrew waits until every failure is dealt with.
+    """
+    connection.execute(
+        sa.text(
+            "update remand.workflows set hold = null where id = :id and hold is not null and not exists"
+            " (select from remand.steps where workflow_id = :id and state = 'error')"
+        ),
+        {"id": workflow_id},
+    )
     return _move(
         connection,
         "array['blocked_by_failures','error']",

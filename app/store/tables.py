@@ -286,6 +286,7 @@ workers = sa.Table(
     _column("started_at", _instant, "registration"),
     _column("heartbeat_at", _instant, "last sign of life"),
     _column("stopped_at", _instant, "when it said goodbye or was found gone", nullable=True),
+    sa.Index("workers_live", "heartbeat_at", postgresql_where=sa.text("stopped_at IS NULL")),
     comment="Worker registry: one row per start of a worker.",
 )
 

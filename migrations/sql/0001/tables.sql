@@ -249,9 +249,9 @@ CREATE TABLE remand.run_queue (
 )
  WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
 
-CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
-
 CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting';
+
+CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
 
 CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
 
@@ -316,6 +316,8 @@ CREATE TABLE remand.workers (
   stopped_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id)
 );
+
+CREATE INDEX workers_live ON remand.workers (heartbeat_at) WHERE stopped_at IS NULL;
 
 COMMENT ON TABLE remand.workers IS 'Worker registry: one row per start of a worker.';
 
