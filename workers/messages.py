@@ -18,7 +18,7 @@ _loads: Any = redis.loads  # type: ignore[attr-defined]  # what the transport im
 
 def install() -> None:
     """Guard the Redis transport of this process. Idempotent."""
-    redis.loads = readable  # type: ignore[attr-defined]  # as above
+    redis.loads = readable  # type: ignore[attr-defined, assignment]  # as above
 
 
 def readable(text: str) -> Any:
