@@ -6,16 +6,16 @@ create or replace function remand.submit(
   p_template int, p_ids uuid[], p_inputs jsonb[], p_keys text[], p_priorities smallint[],
   p_by text, p_now timestamptz default null)
 returns table (ordinal bigint, workflow_id uuid, created boolean)
-language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
-  v_namespace text; v_name text; v_steps int; v_new uuid[];
+  v_namespace text; v_name text; v_steps int; v_new uuid[]; v_keyed int := array_length(array_remove(p_keys, null), 1);
 begin
   select x.namespace, x.name, (select count(*) from remand.template_steps y where y.template_id = x.id)
     into strict v_namespace, v_name, v_steps from remand.templates x where x.id = p_template;
   v_new := p_ids;
-  if array_length(array_remove(p_keys, null), 1) > 0 then
+  if v_keyed > 0 then
     insert into remand.identities (namespace, name, key, workflow_id, created_at)
       select v_namespace, v_name, k.key, k.id, t
         from (select distinct on (u.key) u.key, u.id from unnest(p_keys, p_ids) with ordinality u(key, id, n)
@@ -49,6 +49,11 @@ begin
     insert into remand.run_queue (workflow_id, step, phase, queue, priority, due_at, attempt)
       select s.workflow_id, s.name, 'ready', s.queue, s.priority, t, 0 from copied s where s.state = 'enqueued')
   select coalesce(array_agg(created.id), '{}') into v_new from created;
+  if v_keyed is null then
+    return query select u.n, u.id, u.id = any(v_new) and u.n = min(u.n) over (partition by u.id)
+      from unnest(p_ids) with ordinality u(id, n) order by u.n;
+    return;
+  end if;
   return query
     select u.n, coalesce(i.workflow_id, u.id), u.id = any(v_new) and u.n = min(u.n) over (partition by u.id)
       from unnest(p_ids, p_keys) with ordinality u(id, key, n)
