@@ -7,6 +7,7 @@ by itself and then holds the site to the invariants and to the effects of its ha
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -33,6 +34,7 @@ from tests.support.invariants import check_invariants
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
+REMAND = Path(sys.executable).with_name("remand")
 TEMPLATES = Path(__file__).with_name("templates.yaml")
 RETRIES = ("retry.exponential", "retry.linear", "retry.immediate", "retry.never")
 SUPPORT = (*RETRIES, "remand.maintenance", "remand.commands")
@@ -161,6 +163,17 @@ class Site:
             timeout=PATIENCE_SECONDS,
             check=False,
         )
+
+    def cli(self, *words: str, exits: int = 0, env: Mapping[str, str] | None = None) -> Any:
+        """Run `remand … --json`, hold it to its exit code, and return what it answered."""
+        done = self.run(*self.remand(*words, "--json"), env=env)
+        assert done.returncode == exits, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return json.loads(done.stdout)
+
+    @staticmethod
+    def remand(*words: str) -> list[str]:
+        """Return the command line of `remand`."""
+        return [str(REMAND), *words]
 
     def kill(self, name: str, number: int = signal.SIGKILL, *, group: bool = True) -> None:
         """Signal a program, or its main process alone; after SIGKILL wait for its end."""

@@ -54,8 +54,8 @@ def open_site(cluster: Cluster, test_servers: Servers) -> Iterator[OpenSite]:
 
 
 @pytest.fixture(scope="module")
-def shared_site(cluster: Cluster, test_servers: Servers, request: pytest.FixtureRequest) -> Iterator[Site]:
-    """A site for all tests of a module, with support running and the settings of its `SITE_SETTINGS`."""
+def quiet_site(cluster: Cluster, test_servers: Servers, request: pytest.FixtureRequest) -> Iterator[Site]:
+    """A site for all tests of a module, with the settings of its `SITE_SETTINGS`; nothing runs."""
     settings = getattr(request.module, "SITE_SETTINGS", {})
     with (
         cluster.fresh() as database_url,
@@ -63,8 +63,14 @@ def shared_site(cluster: Cluster, test_servers: Servers, request: pytest.Fixture
         _folder() as folder,
         Site(folder, database_url, broker_url, **settings) as site,
     ):
-        site.start_support()
         yield site
+
+
+@pytest.fixture(scope="module")
+def shared_site(quiet_site: Site) -> Site:
+    """A site for all tests of a module, with support running."""
+    quiet_site.start_support()
+    return quiet_site
 
 
 @pytest.fixture(scope="module")
