@@ -6,7 +6,7 @@ The only place that knows all parts. A process makes one `Runtime` and hands its
 from __future__ import annotations
 
 import importlib
-import os
+import threading
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -59,7 +59,8 @@ class Runtime:
             self.database,
             self.engine.clock,
             worker=worker,
-            pid=os.getpid(),
+            # Threads of one process drain each for themselves; the main thread's number is the process's.
+            pid=threading.get_native_id(),
             timeout_seconds=self.settings.default_step_timeout_seconds,
             slack_seconds=lease_slack(self.settings),
         )
