@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -53,6 +53,7 @@ class Runner:
         self._place = place
         self._loop: asyncio.Runner | None = None
         self._alarm = _Alarm()
+        self._lost: Claim | None = None
 
     def run(self, claim: Claim) -> Completed | EndedBadly | Abandoned:
         """Run the attempt; the end comes back as a value, never as an exception of the handler."""
@@ -63,8 +64,9 @@ class Runner:
         try:
             value = self._timed(claim)
             return Completed(claim, encode(value, what="result", max_bytes=self._settings.result_max_bytes))
-        except StepCancelled:
-            return Abandoned(claim)
+        except StepCancelled as cancelled:
+            # A handler may raise it of its own accord; unless the claim is lost, its end must be recorded.
+            return Abandoned(claim) if self._lost is claim else self._bad(claim, cancelled, "failed")
         except StepTimeout as timeout:
             self._drop_loop()
             return self._bad(claim, timeout, "timed_out")
@@ -130,9 +132,7 @@ class Runner:
             parents=claim.parents or {},
             last_checkpoint=claim.checkpoint,
             deadline=datetime.now(UTC) + timedelta(seconds=claim.timeout_seconds),
-            on_heartbeat=_Heartbeat(
-                self._queue, claim, self._settings.heartbeat_interval_seconds, self._alarm
-            ),
+            on_heartbeat=_Heartbeat(self._settings.heartbeat_interval_seconds, lambda: self._renew(claim)),
             on_checkpoint=lambda value: self._save(claim, value),
         )
 
@@ -140,7 +140,20 @@ class Runner:
         text = encode(value, what="checkpoint", max_bytes=self._settings.result_max_bytes)
         with self._alarm.deferred():
             kept = self._queue.checkpoint(claim, text)
+        self._go_on(claim, kept=kept)
+
+    def _renew(self, claim: Claim) -> None:
+        try:
+            with self._alarm.deferred():
+                kept = self._queue.renew(claim)
+        except DatabaseUnreachable:
+            # The step can go on without: its lease has slack, and the next heartbeat tries again.
+            return
+        self._go_on(claim, kept=kept)
+
+    def _go_on(self, claim: Claim, *, kept: bool) -> None:
         if not kept:
+            self._lost = claim
             raise StepCancelled("the step is no longer this attempt's")
 
     def _bad(self, claim: Claim, error: BaseException, outcome: str) -> EndedBadly:
@@ -152,26 +165,16 @@ class Runner:
 class _Heartbeat:
     """A heartbeat that reaches the database at most once an interval."""
 
-    def __init__(self, queue: RunQueue, claim: Claim, interval_seconds: float, alarm: _Alarm) -> None:
-        self._queue = queue
-        self._claim = claim
+    def __init__(self, interval_seconds: float, renew: Callable[[], None]) -> None:
         self._interval = interval_seconds
-        self._alarm = alarm
+        self._renew = renew
         self._next = 0.0
 
     def __call__(self) -> None:
         now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + self._interval
-        try:
-            with self._alarm.deferred():
-                kept = self._queue.renew(self._claim)
-        except DatabaseUnreachable:
-            # The step can go on without: its lease has slack, and the next heartbeat tries again.
-            return
-        if not kept:
-            raise StepCancelled("the step is no longer this attempt's")
+        if now >= self._next:
+            self._next = now + self._interval
+            self._renew()
 
 
 class _Alarm:
