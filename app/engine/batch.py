@@ -64,6 +64,19 @@ class Batch:
             ended, self._ended = self._ended, Ended()
             return ended
 
+    def put_back(self, ended: Ended) -> None:
+        """Take ends over again that could not be recorded."""
+        with self._lock:
+            self._ended.good[:0] = ended.good
+            self._ended.bad[:0] = ended.bad
+
+    def take_current(self) -> list[Claim]:
+        """Take the claim whose run never came to an end, if there is one."""
+        with self._lock:
+            current = [self._current] if self._current is not None else []
+            self._current = None
+            return current
+
     def take_todo(self) -> list[Claim]:
         """Take the claims that are not started, to give them back."""
         with self._lock:
@@ -82,11 +95,11 @@ class Batch:
             late = self._current is not None and time.monotonic() - self._since >= seconds
             return late and bool(self._todo or self._ended)
 
-    def held(self) -> list[Claim]:
-        """Return every claim that this batch knows, started or not."""
+    def held(self) -> list[Claim | EndedBadly]:
+        """Return everything claimed that this batch knows: started or not, ended well or badly."""
         with self._lock:
             current = [self._current] if self._current is not None else []
-            return [*current, *self._todo, *(done.claim for done in self._ended.good)]
+            return [*current, *self._todo, *(done.claim for done in self._ended.good), *self._ended.bad]
 
 
 class Steward:

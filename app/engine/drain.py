@@ -71,6 +71,8 @@ class Drain:
         self._report = Drained("")
         self._batch = Batch()
         self._maybe_more = False
+        # An answer was lost: this process may hold claims that it does not know of.
+        self._doubtful = False
 
     def run(self, queue: str) -> Drained:
         """Drain a queue. Transaction: many, each its own. Never raises for a handler's failure.
@@ -85,9 +87,11 @@ class Drain:
         self._steward.watch(self._batch)
         try:
             with self._runner.ready():
+                self._reconcile()
                 self._rounds(queue, until)
         except Exception as error:
             # The door of the drain: whatever broke it, what it ran must not wait for the end of its lease.
+            self._doubtful = True
             self._abandon(error)
             raise
         finally:
@@ -106,6 +110,7 @@ class Drain:
             waiting = self._batch.waiting()
             k = 0 if last else max(0, self._pace.k(queue) - waiting)
             self._batch.add(self._record(self._batch.take_ended(), queue, k).claims)
+            self._reconcile()
             if last:
                 self._pass_on(queue)
                 return
@@ -135,11 +140,19 @@ class Drain:
         self._maybe_more = len(claims) == k or any(claim.attempt > 1 for claim in claims)
         self._report.claimed += len(claims)
         self._batch.add(claims)
+        self._reconcile()
         if len(claims) == k and not self._report.rung:
             # A full claim hints at more work than one process should do: wake one more, which does the same.
             self._ring([queue])
 
     def _record(self, ended: Ended, queue: str, k: int) -> Settled:
+        try:
+            return self._record_all(ended, queue, k)
+        except Exception:
+            self._batch.put_back(ended)
+            raise
+
+    def _record_all(self, ended: Ended, queue: str, k: int) -> Settled:
         settled = Settled()
         if ended.good:
             settled = self._settle(ended, queue, k)
@@ -178,15 +191,23 @@ class Drain:
             log("attempt.failed", **Routing.fields(end))
 
     def _abandon(self, error: Exception) -> None:
-        if not isinstance(error, DatabaseUnreachable):
-            broken = [self._runner.refused(done.claim, error) for done in self._batch.take_ended().good]
-            if broken:
-                self._record_failures(Ended(bad=broken))
+        if isinstance(error, DatabaseUnreachable):
+            return
+        self._steward.watch(None)
+        ended = self._batch.take_ended()
+        ran = [*(done.claim for done in ended.good), *self._batch.take_current()]
+        broken = [*ended.bad, *(self._runner.refused(claim, error) for claim in ran)]
+        if broken:
+            self._record_failures(Ended(bad=broken))
 
     def _step_in(self, batch: Batch) -> None:
         todo = batch.take_todo()
-        self._record(batch.take_ended(), self._report.queue, 0)
-        self._give_back(todo)
+        try:
+            self._record(batch.take_ended(), self._report.queue, 0)
+            self._give_back(todo)
+        except Exception:
+            batch.add(todo)
+            raise
 
     def _give_back(self, claims: list[Claim]) -> None:
         if not claims:
@@ -215,35 +236,34 @@ class Drain:
     def _patiently(self, call: Callable[[], T]) -> T:
         """Call the database until it answers: without it this process can do nothing else.
 
-        An answer that was lost may have claimed steps for this process that it does not know of: once the
-        database is back they are given back.
-
         Raises:
             DatabaseUnreachable: the worker stops; the rescue sweep takes back what is held.
         """
         tries = 0
         while True:
             try:
-                answer = call()
+                return call()
             except DatabaseUnreachable as error:
+                self._doubtful = True
                 if self._is_stopping():
                     raise
                 pause = _PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)]
                 tries += 1
                 log("settle.retried", error=error.message, tries=tries, delay_seconds=pause)
                 self._pause(pause)
-                continue
-            if tries:
-                self._reconcile(answer)
-            return answer
 
-    def _reconcile(self, answer: object) -> None:
+    def _reconcile(self) -> None:
+        """Give back what a lost answer had claimed; in the main thread, between batches.
+
+        The steward must rest meanwhile: what it is recording is in nobody's batch.
+        """
+        if not self._doubtful:
+            return
+        self._steward.watch(None)
+        self._doubtful = False
         known = self._batch.held()
-        if isinstance(answer, Settled):
-            known += answer.claims
-        elif isinstance(answer, list):
-            known += [claim for claim in answer if isinstance(claim, Claim)]
-        self._ring(self._queue.give_back_unknown(known))
+        self._ring(self._patiently(lambda: self._queue.give_back_unknown(known)))
+        self._steward.watch(self._batch)
 
 
 def _fields(report: Drained) -> dict[str, object]:

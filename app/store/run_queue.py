@@ -158,7 +158,7 @@ class RunQueue:
             self._pid, [claim.workflow_id for claim in held], [claim.step for claim in held], [], []
         )
 
-    def give_back_unknown(self, known: Iterable[Claim]) -> list[str]:
+    def give_back_unknown(self, known: Iterable[Claim | EndedBadly]) -> list[str]:
         """Give back what is claimed by this process but not in `known`: claims whose answer was lost.
 
         Transaction: own.

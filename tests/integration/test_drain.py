@@ -1,0 +1,152 @@
+"""The executor when its ground gives way: lost answers, a database that refuses, threads in one process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psycopg2
+import pytest
+
+from app.domain.errors import DatabaseUnreachable
+from app.runtime import Runtime
+from app.store.ids import new_id
+from app.store.run_queue import Claim, Completed
+from remand.errors import PermanentError, StepCancelled
+from tests.support.engine import Harness
+from tests.support.shapes import shape
+
+_LONG_SECONDS = 10.0
+_BARRED_SECONDS = 0.5
+ERRORS = {"bad": PermanentError("no"), "cancelled": StepCancelled("so I say")}
+
+
+def part(ctx: Any) -> Any:
+    if ctx.input in ERRORS:
+        raise ERRORS[ctx.input]
+    return ctx.input
+
+
+def broken(call: Callable[..., Any], *errors: Exception, after: bool = False) -> Callable[..., Any]:
+    """Return `call` so that its first uses raise; `after`: it was done, only its answer is lost."""
+    left = list(errors)
+
+    def flawed(*arguments: Any, **named: Any) -> Any:
+        if left:
+            if after:
+                call(*arguments, **named)
+            raise left.pop(0)
+        return call(*arguments, **named)
+
+    return flawed
+
+
+def warm(harness: Harness, play: Callable[[Any], Any] = part) -> Any:
+    """Let the executor learn that steps are short, so that it claims many; return its run queue."""
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=play)
+    harness.submit("t/one", "warm")
+    harness.run_until_quiet()
+    return harness.worker.queue
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["the question was lost", "the answer was lost"])
+def test_a_failure_is_kept_when_the_database_goes_away_in_its_batch(harness: Harness, after: bool) -> None:
+    queue = warm(harness)
+    good, bad = harness.submit_many("t/one", ["good", "bad"])
+    queue.settle = broken(queue.settle, DatabaseUnreachable("away"), after=after)
+
+    harness.drain()
+
+    assert harness.states(good) == {"a": "complete"}
+    assert [(one.attempt, one.outcome) for one in harness.attempts(bad)] == [(1, "failed")]
+
+
+def test_what_the_steward_records_is_not_given_back_meanwhile(harness_with: Callable[..., Harness]) -> None:
+    """Both threads lose the database; the main thread has it back first and asks what it holds."""
+    stepped_in, given_back = threading.Event(), threading.Event()
+    harness = harness_with(flush_after_seconds=0.01)
+
+    def play(ctx: Any) -> Any:
+        if ctx.input == "long":
+            assert stepped_in.wait(_LONG_SECONDS)
+        return ctx.input
+
+    queue = warm(harness, play)
+    short, long = harness.submit_many("t/one", ["short", "long"])
+    settle, give_back = queue.settle, queue.give_back_unknown
+    away = {"remand-steward", "MainThread"}
+
+    def settle_late(*arguments: Any) -> Any:
+        name = threading.current_thread().name
+        if name in away:
+            away.remove(name)
+            raise DatabaseUnreachable("away")
+        if name == "remand-steward":
+            stepped_in.set()
+            given_back.wait(_BARRED_SECONDS)
+        return settle(*arguments)
+
+    def give_back_and_say_so(known: Any) -> Any:
+        queues = give_back(known)
+        given_back.set()
+        return queues
+
+    queue.settle, queue.give_back_unknown = settle_late, give_back_and_say_so
+
+    harness.drain()
+
+    assert (harness.states(short), harness.states(long)) == ({"a": "complete"}, {"a": "complete"})
+
+
+@pytest.mark.parametrize("call", ["settle", "fail"])
+def test_claims_do_not_wait_for_their_lease_when_the_database_refuses(harness: Harness, call: str) -> None:
+    queue = warm(harness)
+    ids = harness.submit_many("t/one", ["good", "bad"])
+    setattr(queue, call, broken(getattr(queue, call), psycopg2.ProgrammingError("no such function")))
+
+    with pytest.raises(psycopg2.ProgrammingError):
+        harness.drain()
+
+    assert "in_progress" not in {harness.states(one)["a"] for one in ids}
+
+
+def test_a_process_that_could_record_nothing_gives_back_when_it_drains_again(harness: Harness) -> None:
+    queue = warm(harness)
+    workflow_id = harness.submit("t/one", "good")
+    refusal = psycopg2.ProgrammingError("read-only transaction")
+    queue.settle, queue.fail = broken(queue.settle, refusal), broken(queue.fail, refusal)
+    with pytest.raises(psycopg2.ProgrammingError):
+        harness.drain()
+    assert harness.states(workflow_id) == {"a": "in_progress"}
+
+    harness.drain()
+
+    assert harness.states(workflow_id) == {"a": "complete"}
+
+
+def test_a_step_that_says_it_was_cancelled_but_was_not_has_failed(harness: Harness) -> None:
+    warm(harness)
+    workflow_id = harness.submit("t/one", "cancelled")
+
+    harness.drain()
+
+    assert [one.outcome for one in harness.attempts(workflow_id)] == ["failed"]
+
+
+def test_threads_of_a_worker_do_not_give_back_what_another_runs(harness: Harness, database_url: str) -> None:
+    warm(harness)
+    harness.submit_many("t/one", range(2))
+    worker = new_id()
+    runtime = Runtime(harness.settings.model_copy(update={"database_url": database_url}), clock=harness.clock)
+    theirs: list[Claim] = []
+    other = threading.Thread(target=lambda: theirs.extend(runtime.run_queue(worker).claim("steps", 1)))
+    other.start()
+    other.join()
+    mine = runtime.run_queue(worker)
+    [own] = mine.claim("steps", 1)
+
+    assert mine.give_back_unknown([own]) == []
+    assert mine.settle([Completed(one, "1") for one in (own, *theirs)], "steps", 0).counted == 2
+    runtime.database.dispose()
