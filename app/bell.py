@@ -158,7 +158,10 @@ class CeleryBell:
 def bell_to(broker_url: str) -> CeleryBell:
     """Return a bell for a program that is no worker: it sends, and never waits long for a broker."""
     app = Celery("remand", broker=broker_url, set_as_current=False)
+    # A CELERY_BROKER_URL in the environment goes before the `broker_url` that Celery was given.
     app.conf.update(
+        broker_read_url=broker_url,
+        broker_write_url=broker_url,
         task_serializer="json",
         task_ignore_result=True,
         broker_connection_timeout=_CHECK_SECONDS,

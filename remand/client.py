@@ -64,13 +64,13 @@ class Client:
         self, app: Celery, *, timeout: float = 10.0, queue: str = QUEUE, by: str | None = None
     ) -> None:
         """`by`: who is recorded as the submitter; default: the app's name."""
-        self._app = Celery(
-            f"{app.main or 'app'}.remand",
-            broker=app.conf.broker_write_url or app.conf.broker_url,
-            backend="rpc://",
-            set_as_current=False,
-        )
+        broker_url = app.conf.broker_write_url or app.conf.broker_url
+        self._app = Celery(f"{app.main or 'app'}.remand", set_as_current=False)
+        # Not `backend` and `broker`: those give way to CELERY_… variables in the environment.
+        self._app.backend_cls = "rpc://"
         self._app.conf.update(
+            broker_read_url=broker_url,
+            broker_write_url=broker_url,
             broker_transport_options=app.conf.broker_transport_options,
             broker_use_ssl=app.conf.broker_use_ssl,
             task_serializer="json",

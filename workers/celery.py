@@ -21,14 +21,18 @@ def make_app(settings: Settings) -> Celery:
     """Return the Celery app for these settings."""
     app = Celery("remand", include=list(_TASKS), set_as_current=False)
     app.conf.update(celery_settings(settings))
+    # Not `result_backend`: that gives way to a CELERY_RESULT_BACKEND in the environment.
+    app.backend_cls = "rpc://"
     return app
 
 
 def celery_settings(settings: Settings) -> dict[str, Any]:
     """Return Celery's settings. A message is a bell: it is acknowledged early and may be lost."""
     return {
+        # All three: a CELERY_BROKER_URL in the environment goes before the first alone.
         "broker_url": settings.broker_url,
-        "result_backend": "rpc://",
+        "broker_read_url": settings.broker_url,
+        "broker_write_url": settings.broker_url,
         "result_expires": 60,
         "task_default_queue": COMMANDS,
         "task_ignore_result": True,

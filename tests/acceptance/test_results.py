@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from app.store.dlq import list_dead_letters
@@ -66,3 +68,28 @@ def test_retry_queues_are_consumed_by_workers_of_their_own(site: Site) -> None:
         None
     }
     assert decided == {"exponential", "linear", "never", "immediate"}
+
+
+def test_settings_of_another_celery_app_in_the_environment_are_none_of_ours(site: Site) -> None:
+    foreign = {
+        "CELERY_BROKER_URL": "redis://127.0.0.1:1/0",
+        "CELERY_RESULT_BACKEND": "redis://127.0.0.1:1/1",
+    }
+    site.kill("steps")
+    site.start_worker("foreign", env=foreign)
+    answered = site.cli("submit", "site/chain", "--wait", "--timeout", "60", env=foreign)
+    assert answered["state"] == "complete"
+    asked = site.run(sys.executable, "-c", _ASKS, site.settings.broker_url, env=foreign)
+    assert asked.stdout.strip() == "site/chain:1", asked.stderr
+
+
+_ASKS = """
+import sys
+from celery import Celery
+from remand.client import Client
+app = Celery("shop")
+app.conf.broker_write_url = sys.argv[1]
+client = Client(app, timeout=60)
+order = client.submit("site/chain", {})
+print(client.wait(order.workflow_id, timeout=60)["template"])
+"""
