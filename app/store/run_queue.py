@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from app.clock import Clock
+from app.store.arrays import plain, texts
 from app.store.session import Database
 
 _CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s)"
@@ -124,10 +125,10 @@ class RunQueue:
         rows = self._database.call(
             _SETTLE,
             (
-                [claim.workflow_id for claim in claims],
-                [claim.step for claim in claims],
-                [claim.attempt for claim in claims],
-                [result.result for result in results],
+                plain(claim.workflow_id for claim in claims),
+                texts(claim.step for claim in claims),
+                plain(claim.attempt for claim in claims),
+                texts(result.result for result in results),
                 self._worker,
                 self._pid,
                 queue,

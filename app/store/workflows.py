@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from app.clock import Clock
 from app.domain.errors import WorkflowNotFound
 from app.domain.states import WorkflowState
+from app.store.arrays import plain, texts
 from app.store.ids import find_id
 from app.store.session import Database
 
@@ -100,10 +101,10 @@ def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, cloc
     """Return the arguments of the SQL function `remand.submit`."""
     return (
         template_id,
-        [one.id for one in new],
-        [one.input for one in new],
-        [one.key for one in new],
-        [one.priority for one in new],
+        plain(one.id for one in new),
+        texts(one.input for one in new),
+        texts(one.key for one in new),
+        plain(one.priority for one in new),
         by,
         clock.fixed(),
     )
