@@ -16,6 +16,7 @@ from uuid import UUID
 
 _SLOTS = 1024
 _SLOT = struct.Struct("<ii d i 16s 64s")  # pid, running, kill at (monotonic seconds), attempt, workflow, step
+_RUNNING_AT = 4
 _HEADER = 64
 _FREE = bytes(_SLOT.size)
 
@@ -69,7 +70,7 @@ class Watch:
         pid = os.getpid()
         for step in range(_SLOTS):
             index = (pid + step) % _SLOTS
-            owner = self._read(index)[0]
+            owner = _SLOT.unpack(self._raw(index))[0]
             if owner in (0, pid):
                 place = Place(self._memory, _HEADER + index * _SLOT.size, pid)
                 place.clear()
@@ -82,7 +83,7 @@ class Watch:
             raw = self._raw(index)
             if raw == _FREE:
                 continue
-            pid, running, kill_at, attempt, workflow, step = self._read(index)
+            pid, running, kill_at, attempt, workflow, step = _SLOT.unpack(raw)
             if not running:
                 yield Seat(index, pid, None)
             elif raw == self._raw(index):
@@ -98,32 +99,36 @@ class Watch:
         start = _HEADER + index * _SLOT.size
         return self._memory[start : start + _SLOT.size]
 
-    def _read(self, index: int) -> tuple[int, int, float, int, bytes, bytes]:
-        pid, running, kill_at, attempt, workflow, step = _SLOT.unpack(self._raw(index))
-        return pid, running, kill_at, attempt, workflow, step
-
 
 class Place:
-    """The slot of one process; it alone writes there."""
+    """The slot of one process; it alone writes there.
+
+    It may be stopped between any two writes, for longer than two reads take: `running` is down while the rest
+    is written, so that no half of an attempt is ever taken for one (and killed for it).
+    """
 
     def __init__(self, memory: mmap.mmap, start: int, pid: int) -> None:
         self._memory = memory
         self._start = start
         self._pid = pid
+        self._flag = start + _RUNNING_AT
 
     def show(self, running: Running) -> None:
         """Say which attempt runs from now on."""
-        _SLOT.pack_into(
-            self._memory,
-            self._start,
+        self._memory[self._flag] = 0
+        self._memory[self._start : self._start + _SLOT.size] = _SLOT.pack(
             self._pid,
-            1,
+            0,
             running.kill_at,
             running.attempt,
             running.workflow_id.bytes,
             running.step.encode(),
         )
+        self._memory[self._flag] = 1
 
     def clear(self) -> None:
         """Say that nothing runs."""
-        _SLOT.pack_into(self._memory, self._start, self._pid, 0, 0.0, 0, bytes(16), b"")
+        self._memory[self._flag] = 0
+        self._memory[self._start : self._start + _SLOT.size] = _SLOT.pack(
+            self._pid, 0, 0.0, 0, bytes(16), b""
+        )
