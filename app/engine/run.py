@@ -68,13 +68,10 @@ class Runner:
             # A handler may raise it of its own accord; unless the claim is lost, its end must be recorded.
             return Abandoned(claim) if self._lost is claim else self._bad(claim, cancelled, "failed")
         except StepTimeout as timeout:
-            self._drop_loop()
             return self._bad(claim, timeout, "timed_out")
         except JsonInvalid as problem:
             return self._bad(claim, _not_json(claim, problem), "failed")
         except BaseException as error:  # noqa: BLE001 - the door around users' code: all it raises becomes a value
-            if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                self._drop_loop()
             return self._bad(claim, error, "failed")
         finally:
             if self._place is not None:
@@ -117,11 +114,13 @@ class Runner:
 
         if self._loop is None:
             self._loop = asyncio.Runner()
-        return self._loop.run(finish())
-
-    def _drop_loop(self) -> None:
-        # An exception that broke out of the loop leaves its task behind: the next step gets a new loop.
-        self._loop = None
+        try:
+            return self._loop.run(finish())
+        except (StepTimeout, KeyboardInterrupt, SystemExit):
+            # They break out of the loop and leave its tasks behind: closing it lets these clean up.
+            loop, self._loop = self._loop, None
+            loop.close()
+            raise
 
     def _context(self, claim: Claim) -> StepContext:
         return StepContext(
@@ -129,12 +128,23 @@ class Runner:
             step=claim.step,
             attempt=claim.attempt,
             input=claim.input,
-            parents=claim.parents or {},
+            parents=self._parents(claim),
             last_checkpoint=claim.checkpoint,
-            deadline=datetime.now(UTC) + timedelta(seconds=claim.timeout_seconds),
+            deadline=self._deadline(claim),
             on_heartbeat=_Heartbeat(self._settings.heartbeat_interval_seconds, lambda: self._renew(claim)),
             on_checkpoint=lambda value: self._save(claim, value),
         )
+
+    def _parents(self, claim: Claim) -> dict[str, Any]:
+        if isinstance(claim.parents, str):
+            with self._alarm.deferred():
+                return self._queue.parents(claim)
+        return claim.parents or {}
+
+    def _deadline(self, claim: Claim) -> datetime | None:
+        if not self._alarm.can_interrupt:
+            return None
+        return datetime.now(UTC) + timedelta(seconds=claim.timeout_seconds)
 
     def _save(self, claim: Claim, value: Any) -> None:
         text = encode(value, what="checkpoint", max_bytes=self._settings.result_max_bytes)
@@ -186,17 +196,22 @@ class _Alarm:
         self._deferred = False
         self._late = False
 
+    @property
+    def can_interrupt(self) -> bool:
+        """Whether a handler that is called now can be interrupted."""
+        return self._installed
+
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Do not interrupt what runs in here, a call to the database; raise right after it."""
+        """Do not interrupt what runs in here, a call to the database; raise right after it, well or not."""
         self._deferred = True
         try:
             yield
         finally:
             self._deferred = False
-        if self._late:
-            self._late = False
-            raise StepTimeout(_TOO_LONG)
+            if self._late:
+                self._late = False
+                raise StepTimeout(_TOO_LONG)
 
     @contextmanager
     def installed(self) -> Iterator[None]:

@@ -35,6 +35,10 @@ _CHECKPOINT = (
     "with held as (" + _RENEW + ") update remand.steps set checkpoint = %s::text::jsonb"
     " where workflow_id = %s and name = %s and exists (select from held) returning 1"
 )
+_PARENTS = (
+    "select p.name, p.result from remand.steps s join remand.steps p on p.name = any(s.depends_on)"
+    " where s.workflow_id = %s and s.name = %s and p.workflow_id = %s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,8 @@ class Claim:
     timeout_seconds: float
     commit_each: bool
     input: Any
-    parents: dict[str, Any] | None
+    parents: dict[str, Any] | str | None
+    """Results by name; a word in their place: they are too large to come along, see `RunQueue.parents`."""
     checkpoint: Any
     lease_until: datetime
 
@@ -199,6 +204,11 @@ class RunQueue:
         return bool(
             self._database.call(_CHECKPOINT, (*self._renewal(claim), value, claim.workflow_id, claim.step))
         )
+
+    def parents(self, claim: Claim) -> dict[str, Any]:
+        """Read the results of a step's parents one by one, whatever their size. Transaction: own."""
+        rows = self._database.call(_PARENTS, (claim.workflow_id, claim.step, claim.workflow_id))
+        return dict(rows)
 
     def _renewal(self, claim: Claim) -> tuple[Any, ...]:
         seconds = claim.timeout_seconds + self._times[1]

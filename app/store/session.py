@@ -32,6 +32,8 @@ _CONNECT_ARGS: dict[str, Any] = {
     "application_name": "remand",
 }
 LOST_CONNECTION = (psycopg2.OperationalError, psycopg2.InterfaceError)
+# The driver calls a value that is too large an operational error: to wait and call again would not help.
+_REFUSALS = (psycopg2.DataError, psycopg2.errors.ProgramLimitExceeded)
 
 
 def psycopg2_url(url: str) -> sa.URL:
@@ -111,11 +113,11 @@ class Database:
             driver.autocommit = True
             with driver.cursor() as cursor:
                 yield cursor
+        except _REFUSALS as error:
+            raise ValueRefused(f"Postgres refused a value: {' '.join(str(error).split())}") from error
         except LOST_CONNECTION as error:
             pooled.invalidate()
             raise unreachable(self._url, error) from error
-        except psycopg2.DataError as error:
-            raise ValueRefused(f"Postgres refused a value: {' '.join(str(error).split())}") from error
         finally:
             if pooled.is_valid and not driver.closed:
                 driver.autocommit = False

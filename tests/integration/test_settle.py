@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from functools import partial
+from typing import Any
 from uuid import UUID
 
+import pytest
+
+from app.domain.errors import ValueRefused
 from app.engine.operate import Who, cancel, resolve_step
 from app.store.ids import new_id
 from app.store.run_queue import Claim, Completed, RunQueue
@@ -277,3 +282,28 @@ def test_children_see_none_of_a_parent_that_was_resolved_by_hand(harness: Harnes
 
     assert harness.step(workflow_id, "b").result == {"a": None}
     assert harness.workflow(workflow_id).state == "complete"
+
+
+@pytest.mark.parametrize("queue", ["steps", "elsewhere"], ids=["settled", "claimed"])
+def test_parents_results_too_large_to_come_with_the_claim_are_there_all_the_same(
+    harness: Harness, queue: str
+) -> None:
+    """Together in one value of Postgres they would end at 256 MB and block the queue for everybody."""
+    large = {name: os.urandom(150_000).hex() for name in "ab"}
+    harness.publish(shape("wide", {"a": (), "b": (), "c": "ab"}, each={"c": {"queue": queue}}))
+    seen: list[Any] = []
+    harness.play(**large, c=lambda ctx: seen.append(ctx.parents))
+    workflow_id = harness.submit("t/wide")
+
+    harness.drain()
+    harness.drain("elsewhere")
+
+    assert harness.workflow(workflow_id).state == "complete"
+    assert seen == [large]
+
+
+def test_a_value_beyond_postgres_limits_is_refused_not_called_an_outage(harness: Harness) -> None:
+    beyond = "select jsonb_agg(repeat('x', 1000000)) from generate_series(1, 270)"
+
+    with pytest.raises(ValueRefused, match="exceeds the maximum"):
+        harness.database.call(beyond)

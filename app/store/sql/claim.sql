@@ -1,5 +1,6 @@
 -- Claim up to p_k due steps of a queue for one process of a worker: enqueued -> in_progress, attempt + 1, lease.
 -- A suspect (a process died holding it) is claimed alone, so that a poison step harms nobody else.
+-- parents: their results by name; '"stored"' if they are too large to come along (a value has at most 256 MB).
 create or replace function remand.claim(
   p_queue text, p_k int, p_worker uuid, p_pid int, p_timeout float, p_slack float, p_now timestamptz default null)
 returns table (workflow_id uuid, step text, attempt int, handler text, timeout_seconds float, commit_each boolean,
@@ -31,8 +32,11 @@ begin
       from begun b where r.workflow_id = b.w and r.step = b.n
     returning r.workflow_id w, r.step n, r.lease_until)
   select b.w, b.n, b.attempt, b.handler, b.seconds, b.commit_each, coalesce(b.input, f.input),
-         (select jsonb_object_agg(p.name, p.result) from remand.steps p
-           where b.depends_on <> '{}' and p.workflow_id = b.w and p.name = any(b.depends_on)),
+         (select case when max(x.bytes) > 500000 then '"stored"'
+                      else jsonb_object_agg(x.name, x.result) filter (where x.bytes <= 500000) end
+            from (select p.name, p.result, sum(coalesce(pg_column_size(p.result), 0)) over () bytes
+                    from remand.steps p
+                   where b.depends_on <> '{}' and p.workflow_id = b.w and p.name = any(b.depends_on)) x),
          b.checkpoint, h.lease_until
     from begun b join held h on h.w = b.w and h.n = b.n join remand.workflows f on f.id = b.w;
 end $$;

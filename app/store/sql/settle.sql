@@ -72,9 +72,12 @@ begin
         from next x where x.ready
     returning run_queue.workflow_id w, run_queue.step n, run_queue.lease_until)
   select 'claimed', m.w, m.n, m.attempt, m.handler, m.seconds, m.commit_each, coalesce(m.input, f.input),
-         (select jsonb_object_agg(p.name, coalesce(g.r, p.result))
-            from remand.steps p left join given g on g.w = p.workflow_id and g.n = p.name
-           where p.workflow_id = m.w and p.name = any(m.depends_on)),
+         (select case when max(x.bytes) > 500000 then '"stored"'
+                      else jsonb_object_agg(x.name, x.result) filter (where x.bytes <= 500000) end
+            from (select p.name, coalesce(g.r, p.result) result,
+                         sum(coalesce(pg_column_size(coalesce(g.r, p.result)), 0)) over () bytes
+                    from remand.steps p left join given g on g.w = p.workflow_id and g.n = p.name
+                   where p.workflow_id = m.w and p.name = any(m.depends_on)) x),
          m.checkpoint, q.lease_until
     from moved m join flow f on f.id = m.w join queued q on q.w = m.w and q.n = m.n where m.mine
   union all
