@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-_CUT = "[left out: the snapshot was too large]"
+CUT = "[left out: the snapshot was too large]"
 _ROUNDS = (
     ("steps", "result"),
     ("steps", "checkpoint"),
@@ -54,8 +54,8 @@ def _without(part: Any, field: str) -> Any:
         return [_without(row, field) for row in part]
     row = dict(part)
     if row.get(field) is not None:
-        row[field] = _CUT
+        row[field] = CUT
     failure = row.get("failure")
     if isinstance(failure, dict) and failure.get(field) is not None:
-        row["failure"] = {**failure, field: _CUT}
+        row["failure"] = {**failure, field: CUT}
     return row

@@ -44,15 +44,19 @@ def open_letters(
     Transaction: joins the one that failed the steps. Idempotent: by (source, source_id).
     Source: C1-C4.
     """
-    snapshots = read_snapshots(connection, [death.failed.workflow_id for death in deaths])
+    read = read_snapshots(
+        connection, [death.failed.workflow_id for death in deaths], settings.snapshot_max_bytes
+    )
+    # Made once for all the deaths of a workflow: a wide one has many, and many steps.
+    snapshots = {
+        workflow_id: fit(redact_json(parts, settings.redact_keys), settings.snapshot_max_bytes)
+        for workflow_id, parts in read.items()
+    }
     workers = worker_names(connection, [death.failed.worker for death in deaths])
     opened = []
     for death in deaths:
         template = templates.get(death.failed.template_id).template
-        snapshot = fit(
-            redact_json(snapshots[death.failed.workflow_id], settings.redact_keys),
-            settings.snapshot_max_bytes,
-        )
+        snapshot = snapshots[death.failed.workflow_id]
         worker = workers.get(death.failed.worker, "unknown") if death.failed.worker is not None else "unknown"
         letter_id = _open(connection, death, template=template, snapshot=snapshot, worker=worker, now=now)
         if letter_id is not None:

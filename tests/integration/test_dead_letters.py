@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.domain.errors import AmbiguousId, DatabaseUnreachable, DeadLetterNotFound
+from app.domain.snapshot import CUT
 from app.engine import fail
 from app.engine.operate import Who, cancel, requeue_letter, resolve_step
 from app.store import dlq
@@ -274,3 +276,17 @@ def test_notes_cannot_be_changed(harness: Harness) -> None:
 
     with pytest.raises(Exception, match="append-only"):
         harness.database.call("update remand.dead_letter_notes set text = 'never said that'")
+
+
+def test_the_large_values_of_a_wide_workflow_are_left_out_of_its_snapshot(harness: Harness) -> None:
+    """Read whole they would pass 256 MB some day, and no failure of that queue would be decided any more."""
+    wide = {f"w{n}": () for n in range(20)}
+    harness.publish(shape("wide", {**wide, "bad": ()}))
+    harness.play(**{name: os.urandom(20_000).hex() for name in wide}, bad=always(PermanentError("no")))
+    workflow_id = harness.submit("t/wide")
+
+    harness.run_until_quiet()
+
+    steps = {step["name"]: step for step in harness.open_letter(workflow_id).snapshot["steps"]}
+    assert {steps[name]["result"] for name in wide} == {CUT}
+    assert "traceback" in steps["bad"]["failure"]
