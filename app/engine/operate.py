@@ -49,7 +49,10 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """What a verb holds while its transaction is open: the locked workflow, who decided, and the instant."""
+    """What a verb holds while its transaction is open: the locked workflow, who decided, and the instant.
+
+    The instant is taken after the lock: whoever waited acts after the one it waited for.
+    """
 
     connection: Connection
     workflow: Workflow
@@ -112,17 +115,19 @@ def complete_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, res
     )
 
 
-def cancel(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
-    """Cancel a workflow; late results of running steps are refused.
+def cancel(engine: Engine, workflow_id: UUID, who: Who, *, letter_id: UUID | None = None) -> Decided:
+    """Cancel a workflow; late results of running steps are refused. `letter_id`: an entry that must be open.
 
     Idempotent: a cancelled one stays as it is.
 
     Raises:
-        IllegalMove: the workflow has ended otherwise.
+        IllegalMove: the workflow has ended otherwise, or the entry is closed.
     """
     with engine.database.begin() as connection:
-        now = engine.now(connection)
         workflow = lock_workflow(connection, workflow_id)
+        now = engine.now(connection)
+        if letter_id is not None:
+            _refuse_closed(dlq.lock_dead_letter(connection, letter_id), "cancel")
         if workflow.state is WorkflowState.CANCELLED:
             return Decided(workflow_id, workflow.state, workflow.state, changed=False)
         if not repairs.cancel(connection, workflow_id, by=who.by, reason=who.reason, now=now):
@@ -177,8 +182,8 @@ def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         IllegalMove: the entry is closed already, or the workflow still has steps under way.
     """
     with engine.database.begin() as connection:
-        now = engine.now(connection)
         letter, workflow = _locked(connection, letter_id)
+        now = engine.now(connection)
         _refuse_closed(letter, "give up")
         if not repairs.give_up(connection, workflow.id, by=who.by, reason=who.reason, now=now):
             raise _illegal(workflow, "give_up", "some of its steps are still under way: wait or cancel")
@@ -194,8 +199,7 @@ def cancel_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         IllegalMove: the entry is closed already.
     """
     letter = dlq.get_dead_letter(engine.database, letter_id)
-    _refuse_closed(letter, "cancel")
-    return cancel(engine, letter.workflow_id, who)
+    return cancel(engine, letter.workflow_id, who, letter_id=letter_id)
 
 
 def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
@@ -205,8 +209,8 @@ def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         IllegalMove: somebody else has it, or it is closed; the message says who.
     """
     with engine.database.begin() as connection:
-        now = engine.now(connection)
         letter, workflow = _locked(connection, letter_id)
+        now = engine.now(connection)
         _refuse_closed(letter, "claim")
         if letter.claimed_by == who.by:
             return Decided(workflow.id, letter.status, letter.status, changed=False)
@@ -255,8 +259,8 @@ def _decide(
     closing: DeadLetterStatus,
 ) -> Decided:
     with engine.database.begin() as connection:
-        now = engine.now(connection)
-        turn = _Turn(connection, lock_workflow(connection, workflow_id), who, now)
+        workflow = lock_workflow(connection, workflow_id)
+        turn = _Turn(connection, workflow, who, engine.now(connection))
         before = _state_of(connection, workflow_id, step)
         rung = [*act(turn), *_go_on(turn)]
         letter = None
@@ -284,10 +288,9 @@ def _decide_letter(
     engine: Engine, letter_id: UUID, who: Who, act: _Act, *, verb: str, closing: DeadLetterStatus
 ) -> Decided:
     with engine.database.begin() as connection:
-        now = engine.now(connection)
         letter, workflow = _locked(connection, letter_id)
         _refuse_closed(letter, verb)
-        turn = _Turn(connection, workflow, who, now)
+        turn = _Turn(connection, workflow, who, engine.now(connection))
         rung = [*act(turn), *_go_on(turn)]
         _close(turn, letter, closing)
         after = lock_workflow(connection, workflow.id).state
@@ -317,10 +320,11 @@ def _reset(turn: _Turn, step: str, state: StepState) -> None:
 
 
 def _end_by_hand(turn: _Turn, step: str, event: str, to_state: StepState) -> None:
+    # Run queue before step, as its worker takes them: the other way round they would wait for each other.
+    repairs.leave_queue(turn.connection, turn.workflow.id, step)
     state = _state_of(turn.connection, turn.workflow.id, step)
     if not _move(turn, step, LIVE_STEP, event, to_state):
         raise _illegal_step(turn, step, state, "it has ended already")
-    repairs.leave_queue(turn.connection, turn.workflow.id, step)
 
 
 def _move(turn: _Turn, step: str, from_states: Sequence[StepState], event: str, to_state: StepState) -> bool:
