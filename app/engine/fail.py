@@ -48,7 +48,7 @@ def _apply_batch(engine: Engine, queue: str, batch: int, applied: Applied) -> in
         if not taken:
             return 0
         now = engine.now(connection)
-        retries, deaths = _decide(engine, taken, now)
+        retries, deaths = _decide(engine, connection, taken, now)
         rung, opened = _apply(engine, connection, retries, deaths, now, by=queue)
     engine.bell.ring(rung)
     applied.retried += len(retries)
@@ -61,13 +61,13 @@ def _apply_batch(engine: Engine, queue: str, batch: int, applied: Applied) -> in
 
 
 def _decide(
-    engine: Engine, taken: Sequence[FailedAttempt], now: datetime
+    engine: Engine, connection: Connection, taken: Sequence[FailedAttempt], now: datetime
 ) -> tuple[list[DecidedRetry], list[DecidedDeath]]:
     routing = Routing(engine.templates, engine.settings)
     retries: list[DecidedRetry] = []
     deaths: list[DecidedDeath] = []
     for failed in taken:
-        template = engine.templates.get(failed.template_id).template
+        template = engine.templates.get(failed.template_id, connection).template
         decision = decide(
             ended_attempt(failed), routing.spec(template, failed.step), now=now, jitter=engine.jitter()
         )

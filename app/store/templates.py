@@ -91,15 +91,16 @@ class Templates:
         self._newest[ref] = (time.monotonic() + _NEWEST_SECONDS, found)
         return found
 
-    def get(self, template_id: int) -> PublishedTemplate:
-        """Return a template by its key."""
+    def get(self, template_id: int, connection: sa.Connection | None = None) -> PublishedTemplate:
+        """Return a template by its key. Transaction: joins that of `connection`, else own."""
         known = self._by_id.get(template_id)
         if known is not None:
             return known
-        with self._database.begin() as connection:
-            return self._remember(
-                connection.execute(sa.select(templates).where(templates.c.id == template_id)).one()
-            )
+        if connection is None:
+            with self._database.begin() as own:
+                return self.get(template_id, own)
+        query = sa.select(templates).where(templates.c.id == template_id)
+        return self._remember(connection.execute(query).one())
 
     def listed(self) -> list[PublishedTemplate]:
         """Return all templates, by name, newest version first. Transaction: own."""
