@@ -2,15 +2,16 @@
 create or replace function remand.settle_parked(
   p_limit int, p_timeout float, p_slack float, p_now timestamptz default null)
 returns table (settled int, queues text[])
-language plpgsql as $$
+language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v record; v_settled int := 0; v_queues text[] := '{}'; v_row record;
 begin
   for v in
     select q.worker, array_agg(q.workflow_id) w, array_agg(q.step) n, array_agg(q.attempt) a, array_agg(s.result) r
-      from (select x.worker, x.workflow_id, x.step, x.attempt from remand.run_queue x
-             where x.phase = 'settling' limit p_limit) q
+      from (select x.worker, x.workflow_id, x.step, x.attempt
+              from remand.run_queue x join remand.workflows f on f.id = x.workflow_id
+             where x.phase = 'settling' limit p_limit for update of f skip locked) q
       join remand.steps s on s.workflow_id = q.workflow_id and s.name = q.step
      group by q.worker
   loop

@@ -12,12 +12,13 @@ returns table (kind text, workflow_id uuid, step text, attempt int, handler text
 language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  t timestamptz := coalesce(p_now, clock_timestamp());
+  t timestamptz;
   v_got uuid[]; v_troubled uuid[];
 begin
   select array_agg(x.id), array_agg(x.id) filter (where x.troubled) into v_got, v_troubled
     from (select f.id, f.troubled from remand.workflows f
            where f.id = any(p_workflows) order by f.id for update skip locked) x;
+  t := coalesce(p_now, clock_timestamp());
   if p_phase = 'claimed' and not p_workflows <@ coalesce(v_got, '{}') then
     return query select 'parked', p.w, p.n, 0, null, 0::float, false, null::jsonb, null::jsonb, null::jsonb,
                         null::timestamptz
