@@ -10,23 +10,27 @@ language plpgsql as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
-  v_namespace text; v_name text; v_steps int; v_new uuid[]; v_keyed int := array_length(array_remove(p_keys, null), 1);
+  v_namespace text; v_name text; v_steps int; v_new uuid[]; v_taken text[]; v_wanted int;
+  v_keyed int := array_length(array_remove(p_keys, null), 1);
 begin
   select x.namespace, x.name, (select count(*) from remand.template_steps y where y.template_id = x.id)
     into strict v_namespace, v_name, v_steps from remand.templates x where x.id = p_template;
   v_new := p_ids;
   if v_keyed > 0 then
-    insert into remand.identities (namespace, name, key, workflow_id, created_at)
-      select v_namespace, v_name, k.key, k.id, t
-        from (select distinct on (u.key) u.key, u.id from unnest(p_keys, p_ids) with ordinality u(key, id, n)
-               where u.key is not null order by u.key, u.n) k
-       order by k.key
-      on conflict do nothing;
+    with taken as (
+      insert into remand.identities (namespace, name, key, workflow_id, created_at)
+        select v_namespace, v_name, k.key, k.id, t
+          from (select distinct on (u.key) u.key, u.id from unnest(p_keys, p_ids) with ordinality u(key, id, n)
+                 where u.key is not null order by u.key, u.n) k
+         order by k.key
+        on conflict do nothing returning key)
+    select array_agg(taken.key) into v_taken from taken;
     v_new := array(select u.id from unnest(p_keys, p_ids) with ordinality u(key, id, n)
                      left join remand.identities i
                        on i.namespace = v_namespace and i.name = v_name and i.key = u.key
                     where u.key is null or i.workflow_id = u.id order by u.n);
   end if;
+  v_wanted := cardinality(v_new);
   with created as (
     insert into remand.workflows (id, template_id, created_at, input, submitted_by, identity_key, priority,
                                   state, state_since, open_steps)
@@ -49,6 +53,11 @@ begin
     insert into remand.run_queue (workflow_id, step, phase, queue, priority, due_at, attempt)
       select s.workflow_id, s.name, 'ready', s.queue, s.priority, t, 0 from copied s where s.state = 'enqueued')
   select coalesce(array_agg(created.id), '{}') into v_new from created;
+  if cardinality(v_new) < v_wanted then
+    -- A workflow that was there already under another identity does not take this one as well.
+    delete from remand.identities i where i.namespace = v_namespace and i.name = v_name and i.key = any(v_taken)
+       and i.workflow_id <> all(v_new);
+  end if;
   if v_keyed is null then
     return query select u.n, u.id, u.id = any(v_new) and u.n = min(u.n) over (partition by u.id)
       from unnest(p_ids) with ordinality u(id, n) order by u.n;
