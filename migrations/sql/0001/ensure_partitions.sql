@@ -6,6 +6,8 @@ declare
   v_table text; v_key text; v_name text; v_from uuid; v_to uuid; v_month timestamp;
 begin
   perform pg_advisory_xact_lock(hashtext('remand.ensure_partitions'));
+  -- To attach one, the default partition must be free; everybody else waits as long as we do.
+  perform set_config('lock_timeout', '500ms', true);
   for i in 0..p_ahead loop
     v_month := date_trunc('month', p_now at time zone 'UTC') + make_interval(months => i);
     v_from := remand.uuid7_floor(v_month at time zone 'UTC');
