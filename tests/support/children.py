@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import warnings
@@ -54,6 +55,7 @@ def end(pid: int) -> None:
 
 
 def _live(work: Callable[[], object], tell: int) -> None:
+    faulthandler.disable()
     try:
         work()
         os.write(tell, b"ready")

@@ -1,0 +1,301 @@
+"""The main process's look after its children: real forks, real signals, the real run queue."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from uuid import UUID
+
+import pytest
+
+from app.domain.errors import DatabaseUnreachable
+from app.engine.guard import GONE, Guard, end_of_process
+from app.engine.routing import Routing
+from app.engine.sweeps.rescue import lease_slack
+from app.engine.watch import Running, Watch
+from app.store.run_queue import RunQueue
+from app.store.session import Database
+from tests.support.children import dead, died, forked
+from tests.support.engine import Harness
+from tests.support.shapes import shape
+
+ONE = shape("one", {"a": ()})
+IN_TIME = 3600.0
+
+
+class Yard:
+    """A main process with children: each claims, and runs the first of its claims."""
+
+    def __init__(self, harness: Harness, stack: ExitStack) -> None:
+        self.harness = harness
+        self.watch = Watch()
+        self.worker = harness.worker.id
+        self.guard = self.new_guard()
+        self._stack = stack
+        harness.publish(ONE)
+        harness.play()
+
+    def new_guard(self, database: Database | None = None) -> Guard:
+        routing = Routing(self.harness.engine.templates, self.harness.settings)
+        queue = self.queue(database)
+        return Guard(self.watch, queue, self.harness.bell, lambda one: routing.route([one])[0])
+
+    def queue(self, database: Database | None = None) -> RunQueue:
+        """The run queue as this process sees it."""
+        harness = self.harness
+        return RunQueue(
+            database or harness.database,
+            harness.clock,
+            worker=self.worker,
+            pid=os.getpid(),
+            timeout_seconds=1800,
+            slack_seconds=lease_slack(harness.settings),
+        )
+
+    def submitted(self, count: int = 1) -> list[UUID]:
+        ids = self.harness.submit_many("t/one", range(count))
+        self.harness.bell.take()
+        return ids
+
+    def child(self, k: int = 1, *, runs: bool = True, kill_in: float = IN_TIME) -> int:
+        """Fork a child that claims `k` steps and runs the first, if it `runs`; return its pid."""
+
+        def work() -> None:
+            claims = self.queue().claim("steps", k)
+            place = self.watch.sit()
+            if runs:
+                first = claims[0]
+                kill_at = time.monotonic() + kill_in
+                place.show(Running(first.workflow_id, first.step, first.attempt, kill_at))
+            signal.signal(signal.SIGUSR1, lambda *_: os._exit(3))
+
+        return self._stack.enter_context(forked(work))
+
+    def attempts(self, *ids: UUID) -> list[list[tuple[int, str]]]:
+        """Return number and outcome of each attempt of each workflow."""
+        return [[(one.attempt, one.outcome) for one in self.harness.attempts(each)] for each in ids]
+
+    def play_on(self, *ids: UUID) -> list[str]:
+        """Let everything else happen; return the states of the workflows."""
+        self.harness.run_until_quiet()
+        return [str(self.harness.workflow(each).state) for each in ids]
+
+
+@pytest.fixture
+def yard(harness: Harness) -> Iterator[Yard]:
+    with ExitStack() as stack:
+        yield Yard(harness, stack)
+
+
+def test_only_the_attempt_that_a_dead_child_ran_is_lost(yard: Yard) -> None:
+    first, second, third = yard.submitted(3)
+    dead(yard.child(k=3))
+
+    assert yard.guard.look() == 1
+
+    assert yard.harness.bell.rings == ["retry.immediate", "steps"]
+    assert list(yard.watch.seats()) == []
+    assert [yard.harness.step(each, "a").attempt for each in (first, second, third)] == [1, 0, 0]
+    assert yard.play_on(first, second, third) == ["complete"] * 3
+    assert yard.attempts(first, second, third) == [
+        [(1, "lost"), (2, "complete")],
+        [(1, "complete")],
+        [(1, "complete")],
+    ]
+    step = yard.harness.step(first, "a")
+    assert (step.failures, step.lost_attempts) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("sent", "how"),
+    [
+        (signal.SIGKILL, "SIGKILL"),
+        (signal.SIGSEGV, "SIGSEGV"),
+        (signal.SIGTERM, "SIGTERM"),
+        (signal.SIGUSR1, "exit status 3"),
+    ],
+)
+def test_a_lost_attempt_says_how_its_process_ended(yard: Yard, sent: int, how: str) -> None:
+    [workflow_id] = yard.submitted()
+    dead(yard.child(), sent)
+
+    yard.guard.look()
+
+    [attempt] = yard.harness.attempts(workflow_id)
+    assert attempt.failure is not None
+    assert attempt.failure["message"] == f"the process that ran the step died: {how}"
+    assert (attempt.failure["error_class"], attempt.policy) == ("remand.errors.WorkerLost", "immediate")
+
+
+def test_a_second_look_finds_nothing(yard: Yard) -> None:
+    yard.submitted()
+    dead(yard.child())
+
+    assert [yard.guard.look() for _ in range(3)] == [1, 0, 0]
+
+
+def test_a_child_that_died_between_steps_has_lost_none(yard: Yard) -> None:
+    ids = yard.submitted(2)
+    dead(yard.child(k=2, runs=False))
+
+    assert yard.guard.look() == 1
+
+    assert yard.harness.bell.rings == ["steps"]
+    assert yard.play_on(*ids) == ["complete"] * 2
+    assert yard.attempts(*ids) == [[(1, "complete")]] * 2
+
+
+def test_the_claims_of_the_living_stay_theirs(yard: Yard) -> None:
+    lost, kept = yard.submitted(2)
+    doomed = yard.child()
+    yard.child()
+    dead(doomed)
+
+    assert yard.guard.look() == 1
+
+    assert [seat.running is not None for seat in yard.watch.seats()] == [True]
+    assert yard.attempts(lost, kept) == [[(1, "lost")], [(1, "running")]]
+
+
+def test_a_child_that_overran_is_killed_and_its_attempt_has_timed_out(yard: Yard) -> None:
+    first, second = yard.submitted(2)
+    pid = yard.child(k=2, kill_in=0)
+
+    assert yard.guard.look() == 0
+    died(pid)
+    assert yard.guard.look() == 1
+
+    [attempt] = yard.harness.attempts(first)
+    assert attempt.failure is not None
+    assert (attempt.outcome, attempt.failure["error_class"]) == ("timed_out", "remand.errors.StepTimeout")
+    assert yard.attempts(second) == [[]]
+    yard.play_on()
+    step = yard.harness.step(first, "a")
+    assert (step.state, step.failures, step.lost_attempts) == ("waiting_for_retry", 1, 0)
+    assert yard.harness.workflow(second).state == "complete"
+
+
+def test_a_child_in_time_is_left_alone(yard: Yard) -> None:
+    yard.submitted()
+    pid = yard.child()
+
+    assert yard.guard.look() == 0
+
+    assert end_of_process(pid) is None
+
+
+def test_what_a_shutdown_interrupts_is_counted_as_nothing(yard: Yard) -> None:
+    ids = yard.submitted(3)
+    busy, other, idle = yard.child(), yard.child(), yard.child(runs=False)
+
+    yard.guard.interrupt_all()
+    died(busy)
+    died(other)
+    yard.guard.interrupt_all()
+
+    assert end_of_process(idle) is None, "it leaves by itself"
+    assert yard.guard.look() == 2
+    assert yard.attempts(*ids) == [[(1, "interrupted")], [(1, "interrupted")], [(1, "running")]]
+    for each in ids[:2]:
+        step = yard.harness.step(each, "a")
+        assert (step.state, step.failures, step.lost_attempts) == ("enqueued", 0, 0)
+    assert yard.harness.bell.rings == ["steps", "steps"]
+
+
+def test_a_worker_that_leaves_gives_everything_back(yard: Yard) -> None:
+    ids = yard.submitted(4)
+    dead(yard.child(k=2))
+    yard.child(k=2, runs=False)
+
+    yard.guard.close()
+
+    assert [str(yard.harness.step(each, "a").state) for each in ids] == ["enqueued"] * 4
+    assert yard.attempts(*ids)[1:] == [[]] * 3
+    assert set(yard.harness.bell.rings) == {"steps"}
+    assert yard.play_on(*ids) == ["complete"] * 4
+
+
+def test_a_worker_that_holds_nothing_leaves_in_silence(yard: Yard) -> None:
+    yard.guard.close()
+
+    assert yard.harness.bell.rings == []
+
+
+@pytest.fixture
+def away() -> Iterator[Database]:
+    """A database that is away: nobody listens at the port."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        database = Database(f"postgresql://u:p@127.0.0.1:{held.getsockname()[1]}/d")
+        yield database
+        database.dispose()
+
+
+@pytest.mark.parametrize(
+    ("kill_in", "outcome"), [(IN_TIME, "lost"), (0, "timed_out")], ids=["died", "overran"]
+)
+def test_the_dead_wait_in_their_seats_while_the_database_is_away(
+    yard: Yard, away: Database, kill_in: float, outcome: str
+) -> None:
+    [workflow_id] = yard.submitted()
+    pid = yard.child(kill_in=kill_in)
+    guard = yard.new_guard()
+    guard.look()
+    if kill_in:
+        dead(pid)
+    died(pid)
+    guard._queue = yard.queue(away)
+    for _ in range(2):
+        with pytest.raises(DatabaseUnreachable):
+            guard.look()
+    guard._queue = yard.queue()
+
+    assert guard.look() == 1
+
+    assert yard.attempts(workflow_id) == [[(1, outcome)]]
+    assert list(yard.watch.seats()) == []
+
+
+def test_an_answer_that_was_lost_on_the_way_is_asked_for_again(yard: Yard, away: Database) -> None:
+    workflow_id, other = yard.submitted(2)
+    dead(yard.child(k=2))
+    guard = yard.new_guard()
+    queue = yard.queue()
+    give_back = queue.give_back_of
+    queue.give_back_of = yard.queue(away).give_back_of  # type: ignore[method-assign]
+    guard._queue = queue
+
+    with pytest.raises(DatabaseUnreachable):
+        guard.look()
+    queue.give_back_of = give_back  # type: ignore[method-assign]
+
+    assert guard.look() == 1
+    assert yard.attempts(workflow_id, other) == [[(1, "lost")], []]
+    assert yard.play_on(workflow_id, other) == ["complete"] * 2
+
+
+def test_the_main_process_of_a_solo_pool_never_kills_itself(yard: Yard) -> None:
+    [workflow_id] = yard.submitted()
+    [claim] = yard.queue().claim("steps", 1)
+    yard.watch.sit().show(Running(workflow_id, claim.step, 1, time.monotonic() - 1))
+
+    yard.guard.look()
+    yard.guard.interrupt_all()
+
+    assert yard.harness.step(workflow_id, "a").state == "in_progress"
+
+
+def test_the_end_of_a_process_is_told_as_long_as_the_kernel_knows(yard: Yard) -> None:
+    pid = yard.child(k=0, runs=False)
+    alive = end_of_process(pid)
+    dead(pid)
+
+    told = [end_of_process(pid), end_of_process(pid)]
+    os.waitpid(pid, 0)
+
+    assert (alive, told, end_of_process(pid)) == (None, ["SIGKILL", "SIGKILL"], GONE)
+    assert end_of_process(1) is None, "it lives and is not ours"
