@@ -11,11 +11,12 @@ from app.store.arrays import plain, texts
 from app.store.session import Database
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+ODD = st.sampled_from(["", "NULL", "{}", '"', "\\", "a,b", " x ", "'", "%s"])
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @FEW
-@given(values=st.lists(st.none() | TEXT | st.sampled_from(["", "NULL", "{}", '"', "\\", "a,b", " x ", "'", "%s"])))
+@given(values=st.lists(st.none() | TEXT | ODD))
 def test_texts_come_back(database: Database, values: list[str | None]) -> None:
     assert database.call("select %s::text[]", (texts(values),))[0][0] == values
 
