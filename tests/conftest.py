@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from app.telemetry import EVENTS, lines
 
 pytest_plugins = ["tests.support.fixtures", "tests.support.site_fixtures"]
+
+# A loaded machine is no fault of the code: speed is measured by benchmarks, not by property tests.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 LEVELS = frozenset({"unit", "integration", "acceptance", "faults", "contract"})
 HERE = Path(__file__).parent
