@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from app.domain.decide import Dead, EndedAttempt, Retry, decide
+from app.domain.errors import DatabaseUnreachable
 from app.engine.context import Engine
 from app.engine.letters import Opened, log_opened, open_letters
 from app.engine.routing import Routing
@@ -20,6 +21,7 @@ from app.store.session import Connection
 from app.telemetry import log
 
 BATCH = 100
+_POSTPONED = timedelta(minutes=1)
 
 
 @dataclass(slots=True)
@@ -35,11 +37,30 @@ def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied
     """Decide on every failed attempt of a retry queue until it is dry. Transaction: one a batch.
 
     Idempotent: a failure that was decided is no longer in the queue; two at once share the work.
+    Raises what one failure cannot be decided for, after all others.
     """
     applied = Applied()
-    while _apply_batch(engine, queue, batch, applied) > 0:
-        pass
-    return applied
+    size = batch
+    postponed: set[object] = set()
+    while True:
+        try:
+            if _apply_batch(engine, queue, size, applied) == 0:
+                return applied
+        except DatabaseUnreachable:
+            raise
+        except Exception:
+            # The door of the queue: a failure that nobody can decide on must not hold up the others.
+            if size == 1:
+                head = _postpone(engine, queue)
+                if head is None or head in postponed:
+                    raise
+                postponed.add(head)
+            size = 1
+
+
+def _postpone(engine: Engine, queue: str) -> object:
+    with engine.database.begin() as connection:
+        return failures.postpone_first(connection, queue, until=engine.now(connection) + _POSTPONED)
 
 
 def _apply_batch(engine: Engine, queue: str, batch: int, applied: Applied) -> int:

@@ -56,6 +56,20 @@ def take_failures(connection: sa.Connection, queue: str, k: int) -> list[FailedA
     return [FailedAttempt(*row) for row in rows]
 
 
+def postpone_first(connection: sa.Connection, queue: str, *, until: datetime) -> tuple[UUID, str] | None:
+    """Put the first failed attempt of a queue behind the others; return its step. Transaction: joins."""
+    row = connection.execute(
+        sa.text(
+            "update remand.run_queue q set due_at = :until from (select x.workflow_id, x.step"
+            " from remand.run_queue x where x.queue = :queue and x.phase = 'failed' order by x.due_at limit 1"
+            " for update skip locked) first where q.workflow_id = first.workflow_id and q.step = first.step"
+            " returning q.workflow_id, q.step"
+        ),
+        {"queue": queue, "until": until},
+    ).first()
+    return None if row is None else (row[0], row[1])
+
+
 def schedule_retries(
     connection: sa.Connection, retries: Sequence[DecidedRetry], *, by: str, now: datetime
 ) -> list[str]:

@@ -362,3 +362,18 @@ def test_the_good_branches_of_a_failed_chain_stay_done(harness: Harness) -> None
     harness.run_until_quiet()
 
     assert harness.states(workflow_id) == {"a": "complete", "b": "complete", "c": "error", "d": "pending"}
+
+
+def test_a_failure_that_nobody_can_decide_on_holds_up_no_other(harness: Harness) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=always(PermanentError("no")))
+    broken, *others = harness.submit_many("t/one", range(3))
+    harness.drain()
+    unread = "update remand.steps set failure = failure %s where workflow_id = %%s"
+    harness.database.call(unread % "- 'classification'", (broken,))
+
+    with pytest.raises(KeyError, match="classification"):
+        harness.drain_failures("never")
+
+    assert [harness.states(one) for one in others] == [{"a": "error"}] * 2
+    assert harness.states(broken) == {"a": "enqueued_as_error_for_orchestration"}
