@@ -307,3 +307,18 @@ def test_a_value_beyond_postgres_limits_is_refused_not_called_an_outage(harness:
 
     with pytest.raises(ValueRefused, match="exceeds the maximum"):
         harness.database.call(beyond)
+
+
+def test_a_parked_result_is_forgotten_when_a_person_resolves_its_step(harness: Harness) -> None:
+    harness.publish(shape("chain", CHAIN))
+    workflow_id = harness.submit("t/chain")
+    queue = harness.worker.queue
+    claims = queue.claim("steps", 1)
+    with harness.database.begin() as connection:
+        lock_workflow(connection, workflow_id)
+        queue.settle(done(*claims), "steps", 1)
+
+    resolve_step(harness.engine, workflow_id, "a", Who("ann"))
+
+    [child] = queue.claim("steps", 1)
+    assert child.parents == {"a": None}

@@ -1,6 +1,7 @@
 -- The mover of steps off the straight road: compare-and-set on the state, history with it. Moves that the rows
 -- keep as instants (enqueued_at, started_at) are written to history first. Joins the caller's transaction.
--- What a person ended no longer names a worker: no attempt won it, and one under way is recorded as interrupted.
+-- What a person ended no longer names a worker nor holds a result that was parked: no attempt won it, and one
+-- under way is recorded as interrupted.
 -- Returns the steps that moved; a step in another state is left alone.
 create or replace function remand.move_steps(
   p_workflows uuid[], p_steps text[], p_from text[], p_event text, p_to text, p_by text, p_reason text,
@@ -21,7 +22,8 @@ begin
   moved as (
     update remand.steps s
        set state = p_to, enqueued_at = null, started_at = null, ended_at = case when v_final then p_now end,
-           worker = case when v_by_hand then null else s.worker end
+           worker = case when v_by_hand then null else s.worker end,
+           result = case when v_by_hand then null else s.result end
       from before b where s.workflow_id = b.w and s.name = b.n
     returning s.workflow_id w, s.name n),
   cut_short as (
