@@ -99,7 +99,10 @@ class Guard:
         if running is not None and self._interrupted.get(seat.pid) == running:
             rung += self._queue.interrupt([(running.workflow_id, running.step, running.attempt)])
         elif running is not None:
-            end = self._route(self._end(seat.pid, running, ended))
+            end = self._end(seat.pid, running, ended)
+            if end.outcome == "timed_out":
+                # A lost process says nothing of the step: as in the rescue sweep no rule sends it to a person.
+                end = self._route(end)
             self._queue.fail([end], by="guard")
             rung.append(f"retry.{end.policy}")
             but = [running.key]

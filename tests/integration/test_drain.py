@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,9 @@ import psycopg2
 import pytest
 
 from app.domain.errors import DatabaseUnreachable
+from app.engine.guard import Guard
+from app.engine.routing import Routing
+from app.engine.watch import Running, Watch
 from app.runtime import Runtime
 from app.store.ids import new_id
 from app.store.run_queue import Claim, Completed
@@ -150,3 +154,21 @@ def test_threads_of_a_worker_do_not_give_back_what_another_runs(harness: Harness
     assert mine.give_back_unknown([own]) == []
     assert mine.settle([Completed(one, "1") for one in (own, *theirs)], "steps", 0).counted == 2
     runtime.database.dispose()
+
+
+def test_a_dead_process_is_no_failure_that_a_template_sends_to_a_person(harness: Harness) -> None:
+    """As for a worker that is gone as a whole: only `lost_attempts` of them are."""
+    harness.publish(shape("one", {"a": ()}, retry={"policies": {"resource": "never"}}))
+    workflow_id = harness.submit("t/one")
+    harness.worker.queue.claim("steps", 1)
+    watch = Watch()
+    watch.sit().show(Running(workflow_id, "a", 1, math.inf))
+    routing = Routing(harness.engine.templates, harness.settings)
+    guard = Guard(
+        watch, harness.worker.queue, harness.bell, lambda end: routing.route([end])[0], lambda _: "SIGKILL"
+    )
+
+    guard.look()
+
+    assert harness.bell.take()[-1] == "retry.immediate"
+    assert harness.drain_failures("immediate").retried == 1
