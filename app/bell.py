@@ -30,6 +30,7 @@ RETRY_PREFIX = "retry."
 _STEPS_TASK = "remand.drain"
 _FAILURES_TASK = "remand.drain_failures"
 _ACQUIRE_SECONDS = 5.0
+_ONE_MORE_TRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 _BROKER_DOWN = (OperationalError, ConnectionError, TimeoutError, OSError)
 
 
@@ -81,8 +82,10 @@ class CeleryBell:
     def pending(self, queue: str) -> int:
         """Return how many bells of a queue lie in the broker; 0 when it cannot tell."""
         try:
-            with self._app.connection_for_read() as connection, connection.channel() as channel:
-                return int(channel.queue_declare(queue, passive=True).message_count)
+            with self._app.connection_for_read() as connection:
+                # The default channel keeps to the number of tries that `transport_options` sets.
+                declared = connection.default_channel.queue_declare(queue, passive=True)
+                return int(declared.message_count)
         except connection_errors(self._app):
             return 0
 
@@ -171,10 +174,14 @@ def bell_to(broker_url: str) -> CeleryBell:
 
 
 def transport_options(broker_url: str) -> dict[str, Any]:
-    """Return what Celery must tell the broker's transport: limits for dead connections."""
+    """Return what Celery must tell the broker's transport: one quick second try, limits for dead connections.
+
+    Without the first, whoever rings waits seconds for a broker that is away, and again after each silence.
+    """
     if not broker_url.startswith("redis"):
-        return {}
+        return dict(_ONE_MORE_TRY)
     return {
+        **_ONE_MORE_TRY,
         "visibility_timeout": 3600,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
