@@ -101,7 +101,7 @@ class Guard:
         elif running is not None:
             end = self._end(seat.pid, running, ended)
             if end.outcome == "timed_out":
-                # A lost process says nothing of the step: as in the rescue sweep no rule sends it to a person.
+                # A lost process says nothing of the step: as in the rescue sweep, no template decides on it.
                 end = self._route(end)
             self._queue.fail([end], by="guard")
             rung.append(f"retry.{end.policy}")
