@@ -12,22 +12,39 @@ class Children:
     """The processes of a prefork pool by pid; empty for pools without processes."""
 
     def __init__(self, pool: Any) -> None:
-        """`pool`: Celery's pool object."""
-        self._pool = pool
+        """`pool`: Celery's pool object, started."""
         self._known: dict[int, Any] = {}
+        self._unexplained: set[int] = set()
+        processes = getattr(pool, "_pool", None)
+        if hasattr(processes, "_create_worker_process"):
+            self._follow(processes)
 
     def how_ended(self, pid: int) -> str | None:
-        """Return how a process ended ("SIGKILL", "exit status 3"), None while it lives."""
-        for process in list(getattr(getattr(self._pool, "_pool", None), "_pool", None) or ()):
-            self._known.setdefault(process.pid, process)
+        """Return how a process ended ("SIGKILL", "exit status 3"), None while it lives or is being reaped."""
         ended = end_of_process(pid)
-        if ended is None:
+        if ended == GONE and pid in self._known:
+            # Read, not polled: polling would reap, and that is the pool's to do.
+            ended = _told(getattr(getattr(self._known[pid], "_popen", None), "returncode", None))
+        if ended == GONE and pid not in self._unexplained:
+            # The pool may have reaped it this instant, and be about to note how it ended.
+            self._unexplained.add(pid)
             return None
-        process = self._known.pop(pid, None)
-        if ended != GONE or process is None:
-            return ended
-        # Read, not polled: polling would reap, and that is the pool's to do.
-        return _told(getattr(getattr(process, "_popen", None), "returncode", None))
+        if ended is not None:
+            self._unexplained.discard(pid)
+            self._known.pop(pid, None)
+        return ended
+
+    def _follow(self, processes: Any) -> None:
+        """Know every process from its birth: one may be born, killed and reaped between two looks."""
+        create = processes._create_worker_process  # noqa: SLF001 - billiard tells nobody in another way
+
+        def created(index: int) -> Any:
+            process = create(index)
+            self._known[process.pid] = process
+            return process
+
+        processes._create_worker_process = created  # noqa: SLF001 - as above
+        self._known.update({process.pid: process for process in processes._pool})  # noqa: SLF001 - as above
 
 
 def _told(returncode: int | None) -> str:
