@@ -1,8 +1,8 @@
-"""Make unreadable messages readable enough to be refused: the worker that took one must live.
+"""Close two gaps of kombu's Redis transport through which a worker ends that should live.
 
-kombu's Redis transport parses outside every guard, so that anybody's garbage in a queue ends the worker. Here
-garbage becomes a message of no task, which Celery logs and throws away. A bell lost so is rung again.
-Source: celery/celery#4308.
+It parses outside every guard, so that anybody's garbage in a queue ends the worker: here garbage becomes a
+message of no task, which Celery logs and throws away. And it puts messages back on a connection that is no
+more: here they stay where they are. A bell lost so is rung again. Source: celery/celery#4308.
 """
 
 from __future__ import annotations
@@ -13,12 +13,21 @@ from uuid import uuid4
 
 from kombu.transport import redis
 
+_restore: Any = redis.QoS.restore_unacked
 _loads: Any = redis.loads  # type: ignore[attr-defined]  # what the transport imported
 
 
 def install() -> None:
     """Guard the Redis transport of this process. Idempotent."""
+    redis.QoS.restore_unacked = restore_if_connected  # type: ignore[method-assign]  # that is the repair
     redis.loads = readable  # type: ignore[attr-defined, assignment]  # as above
+
+
+def restore_if_connected(qos: Any, client: Any = None) -> None:
+    """Put messages back that were taken but not begun, unless the connection is gone already."""
+    transport = qos.channel.connection
+    if transport is not None and transport.client is not None:
+        _restore(qos, client)
 
 
 def readable(text: str) -> Any:
