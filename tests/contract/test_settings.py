@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -42,3 +43,21 @@ def test_a_setting_is_read_by_somebody(name: str) -> None:
     scheduled = {entry.interval for entry in beat_schedule.BEAT_SCHEDULE.values()}
 
     assert name in scheduled or re.search(rf"settings\.{name}\b", SOURCES)
+
+
+PROOFS = {
+    node.name
+    for node in ast.walk(ast.parse((ROOT / "tests/integration/test_settings_matter.py").read_text()))
+    if isinstance(node, ast.FunctionDef)
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*(name for name in Settings.model_fields if name != "retry"),
+     *(f"retry_{name}" for name in RetryOverrides.model_fields)],
+)  # fmt: skip
+def test_a_setting_has_a_test_that_changing_it_changes_something(name: str) -> None:
+    assert any(proof.startswith(f"test_{name}_") or proof == f"test_{name}" for proof in PROOFS), (
+        f"write test_{name}_... in tests/integration/test_settings_matter.py"
+    )

@@ -1,0 +1,657 @@
+"""No setting is inert: changing it changes what happens.
+
+`test_<setting>_…` is the proof for a setting; a contract test asks that each has one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+import structlog
+
+from app.bell import CeleryBell
+from app.cli.urls import with_urls
+from app.config import Settings
+from app.domain.errors import ConfigInvalid, InputTooLarge, TemplateNotFound
+from app.engine.drain import Drain
+from app.engine.routing import Routing
+from app.engine.submit import Request, submit
+from app.engine.sweeps.partitions import partitions
+from app.engine.watch import Watch
+from app.runtime import Runtime
+from app.store.ids import new_id
+from app.store.run_queue import Claim
+from app.store.session import Database
+from app.store.workers import Incarnation, Pulse
+from app.telemetry import log
+from remand import PermanentError, RateLimited
+from remand.handler import registry
+from tests.support.engine import Harness, publish
+from tests.support.shapes import CHAIN, always, shape
+from workers import presence, process
+from workers.celery import _log_our_way, make_app
+
+ONE = shape("one", {"a": ()})
+RESET = ConnectionResetError("reset")
+HarnessWith = Callable[..., Harness]
+
+
+def claimed(harness: Harness) -> Claim:
+    """A claim of a worker of its own."""
+    harness.publish(ONE)
+    harness.submit("t/one")
+    [claim] = harness.new_worker().queue.claim("steps", 1)
+    return claim
+
+
+# how long steps may run
+
+
+@pytest.mark.parametrize(("seconds", "rescued"), [(100, 1), (1000, 0)])
+def test_default_step_timeout_seconds_ends_the_lease(
+    harness_with: HarnessWith, seconds: float, rescued: int
+) -> None:
+    harness = harness_with(default_step_timeout_seconds=seconds, worker_gone_after_seconds=900,
+                           worker_silent_after_seconds=900)  # fmt: skip
+
+    claim = claimed(harness)
+    harness.advance(500)
+
+    assert claim.timeout_seconds == seconds
+    assert harness.sweep_rescue().attempts == rescued
+
+
+def test_default_step_timeout_seconds_holds_in_the_claims_that_a_settle_brings(
+    harness_with: HarnessWith,
+) -> None:
+    harness = harness_with(default_step_timeout_seconds=77)
+    harness.publish(shape("chain", CHAIN))
+    leases: list[Any] = []
+    look = "select lease_until from remand.run_queue where phase = 'claimed'"
+    harness.play(c=lambda ctx: leases.extend(harness.database.call(look)))
+    harness.submit("t/chain")
+
+    harness.drain()
+
+    assert [lease - harness.clock.now for (lease,) in leases] == [timedelta(seconds=77 + 10 + 30)]
+
+
+@pytest.mark.parametrize("grace", [0, 500])
+def test_hard_timeout_grace_seconds_puts_off_the_kill_and_the_end_of_the_lease(
+    harness_with: HarnessWith, grace: float
+) -> None:
+    harness = harness_with(hard_timeout_grace_seconds=grace, default_step_timeout_seconds=1000)
+    watch, seen = Watch(), []
+    harness.play(a=lambda ctx: seen.extend(watch.seats()))
+    drain = Drain(
+        queue=harness.worker.queue,
+        handlers=harness.handlers,
+        routing=Routing(harness.engine.templates, harness.settings),
+        bell=harness.bell,
+        settings=harness.settings,
+        watch=watch,
+    )
+    harness.publish(ONE)
+    harness.submit("t/one")
+
+    drain.run("steps")
+
+    assert 990 + grace < seen[0].running.kill_at - time.monotonic() <= 1000 + grace
+    assert claimed(harness).lease_until - harness.clock.now == timedelta(seconds=1000 + grace + 30)
+
+
+# batches
+
+
+def completed_before(harness: Harness, count: int = 12) -> list[int]:
+    """Run workflows of one step; return, for each, how many were recorded complete when it began."""
+    seen: list[int] = []
+    harness.publish(ONE)
+
+    def part(ctx: Any) -> None:
+        [(done,)] = harness.database.call("select count(*) from remand.workflows where state = 'complete'")
+        seen.append(done)
+
+    harness.play(a=part)
+    harness.submit_many("t/one", range(count))
+    harness.run_until_quiet()
+    return seen
+
+
+def test_batch_size_is_the_most_that_one_claim_takes(harness_with: HarnessWith) -> None:
+    plenty = {"batch_budget_seconds": 60, "drain_slice_seconds": 600}
+
+    alone = completed_before(harness_with(batch_size=1, **plenty))
+    five = completed_before(harness_with(batch_size=5, **plenty))
+
+    assert alone == list(range(12))
+    assert [at - 12 for at in five] == [0, *[1] * 5, *[6] * 5, 11]
+
+
+def test_batch_budget_seconds_bounds_what_one_claim_takes(harness_with: HarnessWith) -> None:
+    poor = completed_before(harness_with(batch_budget_seconds=1e-9))
+    rich = completed_before(harness_with(batch_budget_seconds=60, drain_slice_seconds=600))
+
+    assert poor == list(range(12))
+    assert [at - 12 for at in rich] == [0, *[1] * 11]
+
+
+def test_flush_after_seconds_bounds_how_long_a_result_waits(harness_with: HarnessWith) -> None:
+    plenty = {"batch_budget_seconds": 60, "drain_slice_seconds": 600}
+
+    at_once = completed_before(harness_with(flush_after_seconds=0, **plenty))
+    together = completed_before(harness_with(flush_after_seconds=10, **plenty))
+
+    assert at_once == list(range(12))
+    assert [at - 12 for at in together] == [0, *[1] * 11]
+
+
+@pytest.mark.parametrize(("seconds", "completed", "rings"), [(1e-6, 1, 2), (600, 5, 1)])
+def test_drain_slice_seconds_is_when_a_drain_hands_on(
+    harness_with: HarnessWith, seconds: float, completed: int, rings: int
+) -> None:
+    harness = harness_with(drain_slice_seconds=seconds, batch_budget_seconds=1e-9)
+    harness.publish(ONE)
+    harness.play()
+    harness.submit_many("t/one", range(5))
+    harness.bell.take()
+
+    drained = harness.drain()
+
+    assert drained.completed == completed
+    assert harness.bell.rings == ["steps"] * rings, "the full claim rings once, handing on once more"
+
+
+# signs of life
+
+
+@pytest.mark.parametrize(("seconds", "renewed_at"), [(60, 0), (1e-9, 100)])
+def test_heartbeat_interval_seconds_is_how_rarely_a_step_renews_its_lease(
+    harness_with: HarnessWith, seconds: float, renewed_at: int
+) -> None:
+    harness = harness_with(heartbeat_interval_seconds=seconds, worker_gone_after_seconds=200,
+                           worker_silent_after_seconds=200)  # fmt: skip
+    start, leases = harness.clock.now, []
+
+    def part(ctx: Any) -> None:
+        ctx.heartbeat()
+        harness.advance(100)
+        ctx.heartbeat()
+        leases.extend(harness.database.call("select lease_until from remand.run_queue"))
+
+    harness.publish(ONE)
+    harness.play(a=part)
+    harness.submit("t/one")
+    harness.drain()
+
+    assert [lease - start for (lease,) in leases] == [timedelta(seconds=1800 + 40 + renewed_at)]
+
+
+class Bystander:
+    """In the place of a worker's pulse and guard: writes down what it was asked to do."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        return lambda: self.calls.append(name)
+
+
+@pytest.fixture
+def main_process(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Run the loop of a worker's main process for ten looks; return what it did."""
+
+    def run(*, stopping: bool = False, **settings: Any) -> list[str]:
+        runtime = SimpleNamespace(settings=Settings(**settings))
+        watch = Watch()
+        if stopping:
+            watch.stop()
+        monkeypatch.setattr(process, "runtime", lambda: runtime)
+        monkeypatch.setattr(process, "WATCH", watch)
+        monkeypatch.setattr(presence, "LOOK_SECONDS", 0)
+        monkeypatch.setattr(presence._life, "presence", None)
+        loop = presence.Presence(None)
+        bystander = Bystander()
+        looks = iter(range(10))
+        waits = SimpleNamespace(wait=lambda seconds: next(looks, None) is None)
+        loop.pulse = loop.guard = bystander
+        loop._done = waits
+        loop._loop()
+        return bystander.calls
+
+    return run
+
+
+def test_heartbeat_interval_seconds_is_how_often_a_worker_beats(main_process: Any) -> None:
+    assert main_process(heartbeat_interval_seconds=1e-9).count("beat") == 10
+    assert main_process(heartbeat_interval_seconds=1).count("beat") == 1
+
+
+def test_shutdown_grace_seconds_is_how_long_running_steps_may_finish(main_process: Any) -> None:
+    assert main_process(stopping=True, shutdown_grace_seconds=0).count("interrupt_all") == 10
+    assert "interrupt_all" not in main_process(stopping=True, shutdown_grace_seconds=60)
+    assert "interrupt_all" not in main_process(stopping=False, shutdown_grace_seconds=0)
+
+
+def test_shutdown_grace_seconds_is_what_celery_waits_too() -> None:
+    assert make_app(Settings(shutdown_grace_seconds=7)).conf.worker_soft_shutdown_timeout == 7
+
+
+@pytest.mark.parametrize(("seconds", "gone"), [(3, 1), (10, 0)])
+def test_worker_gone_after_seconds_is_the_silence_that_a_worker_without_lock_survives(
+    harness_with: HarnessWith, seconds: float, gone: int
+) -> None:
+    harness = harness_with(worker_gone_after_seconds=seconds)
+    claimed(harness)
+
+    harness.advance(5)
+
+    assert harness.sweep_rescue().attempts == gone
+
+
+@pytest.mark.parametrize(("seconds", "gone"), [(30, 1), (60, 0)])
+def test_worker_silent_after_seconds_is_the_silence_that_even_a_lock_does_not_survive(
+    harness_with: HarnessWith, own_database_url: str, seconds: float, gone: int
+) -> None:
+    harness = harness_with(worker_silent_after_seconds=seconds)
+    pulse = Pulse(own_database_url, Incarnation(new_id(), "w@test", 1, ["steps"], "prefork", 2, "test"))
+    pulse.beat()
+    [(harness.clock.now,)] = harness.database.call("select heartbeat_at from remand.workers")
+
+    harness.clock.advance(45)
+    workers_gone = harness.sweep_rescue().workers
+    pulse.stop()
+
+    assert workers_gone == gone
+
+
+@pytest.mark.parametrize("pause", [0, 600])
+def test_rescue_pause_after_restart_seconds_is_everybodys_benefit_of_the_doubt(
+    harness_with: HarnessWith, pause: float
+) -> None:
+    harness = harness_with(rescue_pause_after_restart_seconds=pause)
+    [(up,)] = harness.database.call(
+        "select extract(epoch from clock_timestamp() - pg_postmaster_start_time())"
+    )
+    claimed(harness)
+
+    harness.advance(1000)
+
+    assert harness.sweep_rescue().attempts == (1 if up > pause else 0)
+
+
+# beat
+
+
+def schedules_of(sweep: str) -> list[Any]:
+    """The entry of a sweep in beat's schedule, every 7 seconds and every 11; no other entry differs."""
+    one, other = (
+        make_app(Settings.model_validate({f"{sweep}_interval_seconds": seconds})).conf.beat_schedule
+        for seconds in (7, 11)
+    )
+    assert {name for name in one if one[name] != other[name]} == {sweep}
+    return [(each[sweep]["schedule"], each[sweep]["options"]["expires"]) for each in (one, other)]
+
+
+def test_ring_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("ring") == [(7, 7), (11, 11)]
+
+
+def test_rescue_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("rescue") == [(7, 7), (11, 11)]
+
+
+def test_partitions_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("partitions") == [(7, 7), (11, 11)]
+
+
+@pytest.mark.parametrize("ahead", [1, 4])
+def test_partitions_ahead_is_how_many_months_are_ready(fresh_database: Database, ahead: int) -> None:
+    harness = Harness(fresh_database, settings=Settings(partitions_ahead=ahead))
+    harness.clock.now = harness.clock.now.replace(year=2041)
+
+    created = partitions(harness.engine)
+
+    months = [f"2041_{month:02}" for month in range(3, 4 + ahead)]
+    assert sorted(name for name in created if name.startswith("steps_")) == [f"steps_{m}" for m in months]
+
+
+# sizes
+
+
+@pytest.mark.parametrize(("limit", "taken"), [(2048, False), (4096, True)])
+def test_input_max_bytes_bounds_what_is_submitted(harness_with: HarnessWith, limit: int, taken: bool) -> None:
+    harness = harness_with(input_max_bytes=limit)
+    harness.publish(ONE)
+
+    if taken:
+        harness.submit("t/one", "x" * 3000)
+    else:
+        with pytest.raises(InputTooLarge, match="2,048"):
+            harness.submit("t/one", "x" * 3000)
+
+
+@pytest.mark.parametrize(("limit", "state"), [(2048, "blocked_by_failures"), (4096, "complete")])
+@pytest.mark.parametrize("part", [lambda ctx: "x" * 3000, lambda ctx: ctx.checkpoint("x" * 3000)])
+def test_result_max_bytes_bounds_results_and_checkpoints(
+    harness_with: HarnessWith, limit: int, state: str, part: Callable[[Any], Any]
+) -> None:
+    harness = harness_with(result_max_bytes=limit)
+    harness.publish(ONE)
+    harness.play(a=part)
+    workflow_id = harness.submit("t/one")
+
+    harness.run_until_quiet()
+
+    assert harness.workflow(workflow_id).state == state
+
+
+def dead(harness: Harness, given: Any = None, error: BaseException | None = None) -> UUID:
+    """A workflow whose only step died."""
+    harness.publish(ONE)
+    harness.play(a=always(error or PermanentError("no")))
+    workflow_id = harness.submit("t/one", given)
+    harness.run_until_quiet()
+    return workflow_id
+
+
+@pytest.mark.parametrize(("limit", "whole"), [(4096, False), (65_536, True)])
+def test_snapshot_max_bytes_bounds_what_a_dead_letter_keeps(
+    harness_with: HarnessWith, limit: int, whole: bool
+) -> None:
+    harness = harness_with(snapshot_max_bytes=limit)
+
+    workflow_id = dead(harness, {"blob": "x" * 10_000})
+
+    snapshot = harness.open_letter(workflow_id).snapshot
+    assert (snapshot["left_out"] == []) == whole
+    assert ("x" * 10_000 in json.dumps(snapshot)) == whole
+
+
+# secrets and logs
+
+
+@pytest.mark.parametrize(("keys", "masked"), [(["colour"], "colour"), (["shape"], "shape")])
+def test_redact_keys_are_what_is_masked_in_snapshots_and_failures(
+    harness_with: HarnessWith, keys: list[str], masked: str
+) -> None:
+    harness = harness_with(redact_keys=keys)
+    secrets = {"colour": "mauve", "shape": "oblong"}
+
+    workflow_id = dead(harness, secrets, PermanentError("colour=mauve shape=oblong"))
+
+    letter = harness.open_letter(workflow_id)
+    kept = json.dumps(letter.snapshot) + letter.error_message
+    assert {key for key, secret in secrets.items() if secret not in kept} == {masked}
+
+
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
+    """Log as a worker with these settings does; return what came out."""
+    root = logging.getLogger()
+    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
+    drowned = {name: logging.getLogger(name).level for name in ("celery.app.trace", "celery.worker.strategy",
+                                                                "celery.beat")}  # fmt: skip
+
+    def run(call: Callable[[], object], **settings: Any) -> str:
+        monkeypatch.setitem(_log_our_way.__globals__, "settings", Settings(**settings))
+        _log_our_way()
+        capsys.readouterr()
+        call()
+        return capsys.readouterr().err
+
+    yield run
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    for name, before in drowned.items():
+        logging.getLogger(name).setLevel(before)
+    structlog.configure(**configured)
+
+
+def ring_failed() -> None:
+    log("bell.failed", queue="steps", error="colour=mauve")
+
+
+def test_log_level_is_the_least_severe_that_is_logged(logged: Any) -> None:
+    assert "bell.failed" in logged(ring_failed, log_level="INFO")
+    assert logged(ring_failed, log_level="ERROR") == ""
+
+
+def test_log_format_is_for_people_or_for_programs(logged: Any) -> None:
+    assert json.loads(logged(ring_failed, log_format="json"))["event"] == "bell.failed"
+    assert not logged(ring_failed, log_format="console").startswith("{")
+
+
+def test_redact_keys_are_what_is_masked_in_logs(logged: Any) -> None:
+    assert "mauve" not in logged(ring_failed, redact_keys=["colour"])
+    assert "mauve" in logged(ring_failed, redact_keys=["shape"])
+
+
+# what a worker knows
+
+
+@pytest.fixture
+def starting_worker(
+    database: Database, own_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Runtime]:
+    """Prepare as a worker with these settings does; return its runtime."""
+
+    def prepare(**settings: Any) -> Runtime:
+        runtime = Runtime(Settings(database_url=own_database_url, **settings))
+        monkeypatch.setattr(process, "runtime", lambda: runtime)
+        presence._prepare()
+        return runtime
+
+    return prepare
+
+
+def test_handlers_are_the_modules_a_worker_imports(
+    starting_worker: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = 'from remand import handler\n\n\n@handler("{0}.cut")\ndef cut(ctx):\n    return 1\n'
+    for module in ("barber_of_this_test", "tailor_of_this_test"):
+        (tmp_path / f"{module}.py").write_text(source.format(module))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(registry, "_by_name", {})
+
+    starting_worker(handlers=["barber_of_this_test"])
+    known = registry.names()
+    starting_worker(handlers=["tailor_of_this_test"])
+
+    assert known == ["barber_of_this_test.cut"]
+    assert registry.names() == ["barber_of_this_test.cut", "tailor_of_this_test.cut"]
+    for module in ("barber_of_this_test", "tailor_of_this_test"):
+        sys.modules.pop(module, None)
+
+
+def test_templates_are_the_files_and_folders_a_worker_publishes(starting_worker: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "two.yaml").write_text(shape("two", {"a": ()}))
+    one = tmp_path / "one.yaml"
+    one.write_text(ONE)
+
+    runtime = starting_worker(templates=[str(one)])
+    submit(runtime.engine, "t/one", Request(None), by="test")
+    with pytest.raises(TemplateNotFound):
+        submit(runtime.engine, "t/two", Request(None), by="test")
+    runtime = starting_worker(templates=[str(folder)])
+
+    assert submit(runtime.engine, "t/two", Request(None), by="test").created
+
+
+# where things are
+
+
+def test_database_url_is_where_workflows_are_kept(
+    database: Database, own_database_url: str, fresh_database_url: str
+) -> None:
+    ours, other = (Runtime(Settings(database_url=url)) for url in (own_database_url, fresh_database_url))
+    publish(ours.engine, ONE)
+    submit(ours.engine, "t/one", Request(None), by="test")
+
+    kept = [runtime.database.call("select count(*) from remand.workflows")[0][0] for runtime in (ours, other)]
+
+    assert kept == [1, 0]
+    ours.database.dispose()
+    other.database.dispose()
+
+
+def test_broker_url_is_where_bells_are_rung(broker_url: str) -> None:
+    here = CeleryBell(make_app(Settings(broker_url=broker_url)))
+    nowhere = CeleryBell(make_app(Settings(broker_url="redis://127.0.0.1:1/0")))
+
+    nowhere.ring(["steps"])
+    before = here.pending("steps")
+    here.ring(["steps"])
+
+    assert (before, here.pending("steps")) == (0, 1)
+
+
+def test_data_dir_is_where_embedded_servers_are_looked_for(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        with pytest.raises(ConfigInvalid, match=f"no embedded servers run in {tmp_path / name}"):
+            with_urls(Settings(data_dir=tmp_path / name))
+
+
+# retries
+
+
+def retried_after(harness: Harness, error: BaseException = RESET, times: int = 1) -> list[float]:
+    """Let a step fail; return how many seconds after each failure its next attempt was due."""
+    harness.publish(ONE)
+    harness.play(a=always(error))
+    workflow_id = harness.submit("t/one")
+    for _ in range(times):
+        harness.run_until_quiet()
+        due = harness.step(workflow_id, "a").due_at
+        if due is None:
+            break
+        harness.clock.now = max(due, harness.clock.now)
+        harness.worker.beat()
+    attempts = [one for one in harness.attempts(workflow_id) if one.due_at is not None and one.decided_at]
+    return [
+        (one.due_at - one.decided_at).total_seconds() for one in attempts if one.due_at and one.decided_at
+    ]
+
+
+def attempts_until_dead(harness: Harness, error: BaseException = RESET) -> int:
+    harness.publish(ONE)
+    harness.play(a=always(error))
+    workflow_id = harness.submit("t/one")
+    harness.run_to_end(workflow_id)
+    return len(harness.attempts(workflow_id))
+
+
+def test_retry_max_attempts_is_how_often_a_step_runs(harness_with: HarnessWith) -> None:
+    counts = [attempts_until_dead(harness_with(retry={"max_attempts": limit})) for limit in (1, 2, 5)]
+
+    assert counts == [1, 2, 5]
+
+
+def test_retry_retryable_is_whether_it_runs_again_at_all(harness_with: HarnessWith) -> None:
+    assert attempts_until_dead(harness_with(retry={"retryable": False})) == 1
+    assert attempts_until_dead(harness_with(retry={"retryable": True})) == 3
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_retry_lost_attempts_is_how_often_it_may_kill_its_worker(
+    harness_with: HarnessWith, limit: int
+) -> None:
+    harness = harness_with(retry={"lost_attempts": limit})
+    workflow_id = claimed(harness).workflow_id
+    lost = 0
+    while harness.workflow(workflow_id).state != "blocked_by_failures":
+        harness.advance(31)
+        lost += harness.sweep_rescue().attempts
+        harness.drain_failures("immediate")
+        harness.sweep_ring()
+        harness.new_worker().queue.claim("steps", 1)
+
+    assert lost == limit
+
+
+@pytest.mark.parametrize(("ratio", "due"), [(0, 60), (0.5, 90), (1, 120)])
+def test_retry_jitter_spreads_the_delay(harness_with: HarnessWith, ratio: float, due: float) -> None:
+    harness = harness_with(retry={"jitter": ratio})
+    harness.engine = replace(harness.engine, jitter=lambda: 1.0)
+
+    assert retried_after(harness) == [due]
+
+
+@pytest.mark.parametrize(("longest", "waits"), [(100, []), (1000, [500])])
+def test_retry_max_retry_after_seconds_is_the_longest_wait_a_server_may_ask_for(
+    harness_with: HarnessWith, longest: float, waits: list[float]
+) -> None:
+    harness = harness_with(retry={"max_retry_after_seconds": longest})
+
+    assert retried_after(harness, RateLimited("slow down", retry_after=500)) == waits
+
+
+@pytest.mark.parametrize(
+    ("numbers", "waits"),
+    [
+        ({}, [60, 120, 240]),
+        ({"base_seconds": 5}, [5, 10, 20]),
+        ({"factor": 3}, [60, 180, 540]),
+        ({"cap_seconds": 100}, [60, 100, 100]),
+    ],
+    ids=str,
+)
+def test_retry_exponential_numbers_are_those_of_the_back_off(
+    harness_with: HarnessWith, numbers: dict[str, float], waits: list[float]
+) -> None:
+    harness = harness_with(retry={"max_attempts": 4, "exponential": numbers})
+
+    assert retried_after(harness, times=4) == waits
+
+
+@pytest.mark.parametrize(
+    ("numbers", "waits"),
+    [({}, [300, 600, 900]), ({"step_seconds": 7}, [7, 14, 21]), ({"cap_seconds": 400}, [300, 400, 400])],
+    ids=str,
+)
+def test_retry_linear_numbers_are_those_of_the_back_off(
+    harness_with: HarnessWith, numbers: dict[str, float], waits: list[float]
+) -> None:
+    harness = harness_with(retry={"max_attempts": 4, "linear": numbers, "policies": {"network": "linear"}})
+
+    assert retried_after(harness, times=4) == waits
+
+
+@pytest.mark.parametrize("delay", [3, 20])
+def test_retry_immediate_delay_seconds_is_the_cooldown(harness_with: HarnessWith, delay: float) -> None:
+    harness = harness_with(
+        retry={
+            "max_attempts": 4,
+            "immediate": {"delay_seconds": delay},
+            "policies": {"network": "immediate"},
+        }
+    )
+
+    assert retried_after(harness, times=4) == [delay] * 3
+
+
+@pytest.mark.parametrize(("policy", "queue"), [("linear", "retry.linear"), ("never", "retry.never")])
+def test_retry_policies_say_which_queue_a_category_goes_to(
+    harness_with: HarnessWith, policy: str, queue: str
+) -> None:
+    harness = harness_with(retry={"policies": {"network": policy}})
+    harness.publish(ONE)
+    harness.play(a=always(RESET))
+    harness.submit("t/one")
+
+    harness.drain()
+
+    assert harness.database.call("select queue from remand.run_queue") == [(queue,)]
