@@ -57,7 +57,11 @@ class Yard:
         )
 
     def submitted(self, count: int = 1) -> list[UUID]:
-        ids = self.harness.submit_many("t/one", range(count))
+        """Submit one after the other, so that they are claimed in this order."""
+        ids = []
+        for value in range(count):
+            ids.append(self.harness.submit("t/one", value))
+            self.harness.clock.advance(milliseconds=1)
         self.harness.bell.take()
         return ids
 
