@@ -61,6 +61,15 @@ class Effect:
     key: str
 
 
+def _runs(pid: int) -> bool:
+    """Return True while a pid is a worker's process: neither a corpse nor somebody else by now."""
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and "celery" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
 class Site:
     """One database, one broker, and the processes that a test started on them."""
 
@@ -307,7 +316,7 @@ class Site:
         for one in self.effects("start"):
             ran_by.setdefault((one.workflow_id, one.step, one.attempt), []).append(one.pid)
         # What a process had run but not recorded when it died goes back uncounted with its whole batch.
-        doubled = {what: pids for what, pids in ran_by.items() if any(map(psutil.pid_exists, pids[:-1]))}
+        doubled = {what: pids for what, pids in ran_by.items() if any(map(_runs, pids[:-1]))}
         assert not doubled, f"attempts that ran again though their process lives: {doubled}"
         played = {(one.workflow_id, one.step) for one in self.effects("start")}
         ended = {(one.workflow_id, one.step, one.attempt) for one in self.effects("end")}
