@@ -1,4 +1,4 @@
-"""No query of the engine costs more because of what is finished: rows read beside 450 000 old ones.
+"""No query of the engine costs more because of what is finished: rows read beside a million old ones.
 
 What a plan says is not what it does, so the server's own counters are asked: rows that a scan or an index
 gave out on the partitioned tables while a verb ran, first without statistics, then with them.
@@ -25,7 +25,7 @@ from tests.support.databases import Cluster
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, always, fails, shape
 
-OLD_WORKFLOWS = 150_000
+OLD_WORKFLOWS = 330_000
 FEW_ROWS = 600
 """What a verb on a handful of live steps may read; a scan of what is finished reads a thousand times that."""
 
