@@ -97,8 +97,3 @@ _LEGAL = frozenset(RULES)
 def is_legal(kind: str, from_state: str, event: str, to_state: str) -> bool:
     """Return whether the move is a row of the tables."""
     return Rule(kind, from_state, event, to_state) in _LEGAL
-
-
-def events_from(kind: str, state: str) -> tuple[str, ...]:
-    """Return the events that may move an entity of `kind` out of `state`, in table order."""
-    return tuple(rule.event for rule in RULES if rule.kind == kind and rule.from_state == state)

@@ -25,7 +25,7 @@ _FAIL = (
     "select * from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[],"
     " %s::text[]::jsonb[], %s::text[], %s, %s)"
 )
-_GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[], %s)"
+_GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[])"
 _INTERRUPT = "select * from remand.interrupt(%s, %s::uuid[], %s::text[], %s::int[], %s)"
 _RENEW = (
     "update remand.run_queue set lease_until = coalesce(%s, clock_timestamp()) + make_interval(secs => %s)"
@@ -146,12 +146,7 @@ class RunQueue:
 
     def settle_parked(self, limit: int) -> list[str]:
         """Apply parked results whose workflow is free; return the queues that got work. Transaction: own."""
-        rows = self._database.call(
-            "select queues from remand.settle_parked(%s, %s, %s, %s)",
-            (limit, *self._times, self._clock.fixed()),
-        )
-        queues: list[str] = rows[0][0]
-        return queues
+        return settle_parked(self._database, self._clock, limit, *self._times)[1]
 
     def fail(self, ended: Sequence[EndedBadly], *, by: str) -> int:
         """Record attempts that ended badly; return how many counted. Transaction: own. Idempotent."""
@@ -215,8 +210,19 @@ class RunQueue:
         return (self._clock.fixed(), seconds, claim.workflow_id, claim.step, claim.attempt, self._worker)
 
     def _give_back(self, *arguments: Any) -> list[str]:
-        rows = self._database.call(_GIVE_BACK, (self._worker, *arguments, self._clock.fixed()))
+        rows = self._database.call(_GIVE_BACK, (self._worker, *arguments))
         return [row[0] for row in rows]
+
+
+def settle_parked(
+    database: Database, clock: Clock, limit: int, timeout_seconds: float, slack_seconds: float
+) -> tuple[int, list[str]]:
+    """Apply parked results of any worker; return how many, and the queues that got work. Transaction: own."""
+    rows = database.call(
+        "select settled, queues from remand.settle_parked(%s, %s, %s, %s)",
+        (limit, timeout_seconds, slack_seconds, clock.fixed()),
+    )
+    return rows[0][0], rows[0][1]
 
 
 def fail_attempts(

@@ -99,17 +99,6 @@ def mark_gone(database: Database, clock: Clock, limits: Limits) -> list[tuple[UU
         return [(row[0], row[1]) for row in cursor.fetchall()]
 
 
-def settle_parked(
-    database: Database, clock: Clock, *, limit: int, timeout_seconds: float, slack_seconds: float
-) -> tuple[int, list[str]]:
-    """Apply parked results; return how many, and the queues that got work. Transaction: own."""
-    rows = database.call(
-        "select settled, queues from remand.settle_parked(%s, %s, %s, %s)",
-        (limit, timeout_seconds, slack_seconds, clock.fixed()),
-    )
-    return rows[0][0], rows[0][1]
-
-
 def ensure_partitions(database: Database, clock: Clock, ahead: int) -> list[str]:
     """Create missing partitions of this month and `ahead` more; return the new ones. Transaction: own."""
     rows = database.call(

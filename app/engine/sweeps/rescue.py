@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from app.config import Settings
 from app.engine.context import Engine
-from app.store import sweeping
+from app.store import run_queue, sweeping
 from app.store.run_queue import EndedBadly, fail_attempts
 from app.store.sweeping import Limits, Orphan
 from app.telemetry import log
@@ -56,12 +56,8 @@ def rescue(engine: Engine) -> Rescued:
 def settle_parked(engine: Engine, limit: int = BATCH) -> int:
     """Apply results that were parked while their workflow was locked; return how many. Transaction: own."""
     settings = engine.settings
-    settled, queues = sweeping.settle_parked(
-        engine.database,
-        engine.clock,
-        limit=limit,
-        timeout_seconds=settings.default_step_timeout_seconds,
-        slack_seconds=lease_slack(settings),
+    settled, queues = run_queue.settle_parked(
+        engine.database, engine.clock, limit, settings.default_step_timeout_seconds, lease_slack(settings)
     )
     engine.bell.ring(queues)
     return settled

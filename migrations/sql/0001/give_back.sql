@@ -2,12 +2,9 @@
 -- p_steps null: all claims of the process (p_pid null: of the worker) but the ones in p_except.
 -- Only the worker that holds the claims may call this. Returns the queues that have work again.
 create or replace function remand.give_back(
-  p_worker uuid, p_pid int, p_workflows uuid[], p_steps text[], p_except_workflows uuid[], p_except_steps text[],
-  p_now timestamptz default null)
+  p_worker uuid, p_pid int, p_workflows uuid[], p_steps text[], p_except_workflows uuid[], p_except_steps text[])
 returns setof text
 language plpgsql set enable_seqscan = off as $$
-declare
-  t timestamptz := coalesce(p_now, clock_timestamp());
 begin
   return query
   with freed as (
