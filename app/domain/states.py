@@ -25,7 +25,7 @@ class WorkflowState(StrEnum):
     WAITING_FOR_DEPENDENCIES = "waiting_for_dependencies"
     """In: reopen, hold; out: the roll-up."""
     WAITING_FOR_RETRY = "waiting_for_retry"
-    """In: a retry worker; out: ring sweep, operator."""
+    """In: a retry worker, a breaker; out: ring sweep, operator."""
     BLOCKED_BY_FAILURES = "blocked_by_failures"
     """In: the roll-up; out: an operator's decision only."""
     COMPLETE = "complete"
@@ -62,7 +62,7 @@ class StepState(StrEnum):
     ENQUEUED_AS_ERROR_FOR_ORCHESTRATION = "enqueued_as_error_for_orchestration"
     """In: failure, timeout, rescue; out: the worker of its retry.<policy> queue."""
     WAITING_FOR_RETRY = "waiting_for_retry"
-    """In: a retry worker; out: ring sweep when due, operator."""
+    """In: a retry worker, a breaker that holds it; out: ring sweep when due or released, operator."""
     COMPLETE = "complete"
     """In: settle, operator with a result; final."""
     ERROR = "error"
@@ -118,6 +118,26 @@ class Phase(StrEnum):
     """Back-off; `due_at` says until when."""
     SETTLING = "settling"
     """Its result is stored but not yet applied to the workflow."""
+
+
+class Gate(StrEnum):
+    """What a breaker that is not closed did with a row of the run queue."""
+
+    HELD = "held"
+    """Kept back: it waits, uncounted, until the breaker lets it through."""
+    PASSED = "passed"
+    """Let through: as a probe, or released after recovery."""
+
+
+class BreakerState(StrEnum):
+    """Where the circuit breaker of a dependency stands."""
+
+    CLOSED = "closed"
+    """In: probes that succeeded, operator; out: too many failures, operator."""
+    OPEN = "open"
+    """Nothing is claimed; in: failures, a failed probe, operator; out: the ring sweep, operator."""
+    HALF_OPEN = "half_open"
+    """A few probes are let through; in: the ring sweep; out: their ends, operator."""
 
 
 class Outcome(StrEnum):

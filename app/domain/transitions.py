@@ -1,4 +1,4 @@
-"""Which moves are legal: two tables, one row per (from, event, to), no wildcards.
+"""Which moves are legal: three tables, one row per (from, event, to), no wildcards.
 
 The migration seeds them into `transition_rule`, to which every history row points: a move that is not
 here cannot be stored. `docs/state-machines.md` is drawn from them. Source: A4, A5.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from app.domain.states import BreakerState as B
 from app.domain.states import StepState as S
 from app.domain.states import WorkflowState as W
 
@@ -15,7 +16,7 @@ from app.domain.states import WorkflowState as W
 class Rule(NamedTuple):
     """One legal move of one kind of entity."""
 
-    kind: str  # "workflow" or "step"
+    kind: str  # "workflow", "step" or "breaker"
     from_state: str
     event: str
     to_state: str
@@ -27,6 +28,10 @@ def _workflow(from_state: W, event: str, to_state: W) -> Rule:
 
 def _step(from_state: S, event: str, to_state: S) -> Rule:
     return Rule("step", from_state, event, to_state)
+
+
+def _breaker(from_state: B, event: str, to_state: B) -> Rule:
+    return Rule("breaker", from_state, event, to_state)
 
 
 _LIVE_WORKFLOW = (
@@ -75,6 +80,7 @@ STEP_RULES: tuple[Rule, ...] = (
     _step(S.PENDING, "enqueue", S.ENQUEUED),
     _step(S.ENQUEUED, "start", S.IN_PROGRESS),
     _step(S.ENQUEUED, "withdraw", S.PENDING),
+    _step(S.ENQUEUED, "hold", S.WAITING_FOR_RETRY),
     _step(S.IN_PROGRESS, "complete", S.COMPLETE),
     _step(S.IN_PROGRESS, "park", S.ENQUEUED_FOR_ORCHESTRATION),
     _step(S.IN_PROGRESS, "fail", S.ENQUEUED_AS_ERROR_FOR_ORCHESTRATION),
@@ -83,6 +89,7 @@ STEP_RULES: tuple[Rule, ...] = (
     _step(S.ENQUEUED_AS_ERROR_FOR_ORCHESTRATION, "schedule_retry", S.WAITING_FOR_RETRY),
     _step(S.ENQUEUED_AS_ERROR_FOR_ORCHESTRATION, "fail_permanently", S.ERROR),
     _step(S.WAITING_FOR_RETRY, "retry", S.ENQUEUED),
+    _step(S.WAITING_FOR_RETRY, "release", S.ENQUEUED),
     _step(S.WAITING_FOR_RETRY, "withdraw", S.PENDING),
     _step(S.ERROR, "reset_for_retry", S.PENDING),
     *(_step(state, "cancel", S.CANCELLED) for state in _LIVE_STEP),
@@ -90,7 +97,17 @@ STEP_RULES: tuple[Rule, ...] = (
     *(_step(state, "complete_manually", S.COMPLETE) for state in _LIVE_STEP),
 )
 
-RULES: tuple[Rule, ...] = WORKFLOW_RULES + STEP_RULES
+BREAKER_RULES: tuple[Rule, ...] = (
+    _breaker(B.CLOSED, "trip", B.OPEN),
+    _breaker(B.OPEN, "cool_down", B.HALF_OPEN),
+    _breaker(B.HALF_OPEN, "probe_failed", B.OPEN),
+    _breaker(B.HALF_OPEN, "probes_succeeded", B.CLOSED),
+    *(_breaker(state, "open_manually", B.OPEN) for state in B),
+    *(_breaker(state, "close_manually", B.CLOSED) for state in B),
+    *(_breaker(state, "reset", B.CLOSED) for state in B),
+)
+
+RULES: tuple[Rule, ...] = WORKFLOW_RULES + STEP_RULES + BREAKER_RULES
 _LEGAL = frozenset(RULES)
 
 

@@ -28,6 +28,10 @@ class FailedAttempt:
     worker: UUID | None
     policy: str
     """The policy it was routed to: the one whose queue it is in."""
+    failing_since: datetime | None
+    """The first failure since the step was last (re)started; None: not noted."""
+    passed: bool
+    """A circuit breaker had let the attempt through."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ class Claim:
     """Results by name; a word in their place: they are too large to come along, see `RunQueue.parents`."""
     checkpoint: Any
     lease_until: datetime
+    template_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ class Settled:
     ring: list[str] = field(default_factory=list)
     counted: int = 0
     parked: int = 0
+    passed: list[str] = field(default_factory=list)
+    """Dependencies whose breaker had let one of the results through."""
 
 
 class RunQueue:
@@ -252,6 +255,7 @@ def fail_attempts(
 def _settled(rows: Iterable[tuple[Any, ...]]) -> Settled:
     claims: list[Claim] = []
     ring: list[str] = []
+    passed: list[str] = []
     counted = parked = 0
     for kind, *columns in rows:
         match kind:
@@ -263,6 +267,8 @@ def _settled(rows: Iterable[tuple[Any, ...]]) -> Settled:
                 counted += 1
             case "parked":
                 parked += 1
+            case "passed":
+                passed.append(columns[1])
             case _:
                 raise ValueError(f"settle returned an unknown kind {kind!r}")
-    return Settled(claims, ring, counted, parked)
+    return Settled(claims, ring, counted, parked, passed)

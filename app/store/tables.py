@@ -15,8 +15,10 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from app.domain.states import (
     CATEGORIES,
+    BreakerState,
     DeadLetterStatus,
     DeadReason,
+    Gate,
     Outcome,
     Phase,
     StepState,
@@ -47,7 +49,7 @@ _FINAL_STEP = "('complete', 'error', 'cancelled', 'resolved_manually')"
 transition_rule = sa.Table(
     "transition_rule",
     metadata,
-    _column("kind", sa.Text, "workflow or step"),
+    _column("kind", sa.Text, "workflow, step or breaker"),
     _column("from_state", sa.Text, "state before the move"),
     _column("event", sa.Text, "why it moves"),
     _column("to_state", sa.Text, "state after the move"),
@@ -78,6 +80,7 @@ template_steps = sa.Table(
     _column("name", sa.Text, "step name, unique in its template"),
     _column("position", sa.Integer, "order in the file, from 0"),
     _column("handler", sa.Text, "registered name of the handler"),
+    _column("dependency", sa.Text, "whose breaker it minds; its handler unless declared"),
     _column("queue", sa.Text, "Celery queue whose workers run it"),
     _column("priority", sa.SmallInteger, "0-9, higher first; null: the workflow's", nullable=True),
     _column("timeout_seconds", sa.Float, "soft timeout, seconds; null: the setting", nullable=True),
@@ -129,6 +132,7 @@ steps = sa.Table(
     _column("name", sa.Text, "step name"),
     _column("position", sa.Integer, "order in the template, from 0"),
     _column("handler", sa.Text, "registered name of the handler"),
+    _column("dependency", sa.Text, "whose breaker it minds; null: its handler", nullable=True),
     _column("queue", sa.Text, "Celery queue whose workers run it"),
     _column("priority", sa.SmallInteger, "0-9, higher first"),
     _column("timeout_seconds", sa.Float, "soft timeout, seconds; null: the setting", nullable=True),
@@ -146,6 +150,7 @@ steps = sa.Table(
     _column("ended_at", _instant, "when it reached a final state", nullable=True),
     _column("input", _json, "replaces the workflow's input for this step", nullable=True),
     _column("checkpoint", _json, "what the handler saved last", nullable=True),
+    _column("failing_since", _instant, "first failure since it was last (re)started", nullable=True),
     _column("failure", _json, "the last failure with its classification", nullable=True),
     _column("result", _json, "what the handler returned", nullable=True),
     sa.PrimaryKeyConstraint("workflow_id", "name"),
@@ -218,6 +223,8 @@ run_queue = sa.Table(
     _column("step", sa.Text, "step name"),
     _column("phase", sa.Text, "ready, claimed, failed, waiting or settling"),
     _column("queue", sa.Text, "Celery queue whose workers act next"),
+    _column("dependency", sa.Text, "whose breaker it minds"),
+    _column("gate", sa.Text, "held: the breaker holds it back; passed: it let it through", nullable=True),
     _column("priority", sa.SmallInteger, "0-9, higher first"),
     _column("due_at", _instant, "not before this instant"),
     _column("attempt", sa.Integer, "number of the last attempt; the fence of every result"),
@@ -236,6 +243,8 @@ run_queue = sa.Table(
         "(phase IN ('claimed', 'settling')) = (worker IS NOT NULL)", name="claimed_means_worker"
     ),
     sa.CheckConstraint("(phase = 'claimed') = (lease_until IS NOT NULL)", name="claimed_means_lease"),
+    _one_of("gate", Gate, "gate_known"),
+    sa.CheckConstraint("gate <> 'held' OR phase = 'waiting'", name="held_means_waiting"),
     sa.Index(
         "run_queue_ready",
         "queue",
@@ -244,7 +253,15 @@ run_queue = sa.Table(
         postgresql_where=sa.text("phase = 'ready'"),
     ),
     sa.Index("run_queue_failed", "queue", "due_at", postgresql_where=sa.text("phase = 'failed'")),
-    sa.Index("run_queue_waiting", "due_at", postgresql_where=sa.text("phase = 'waiting'")),
+    sa.Index("run_queue_waiting", "due_at", postgresql_where=sa.text("phase = 'waiting' AND gate IS NULL")),
+    sa.Index(
+        "run_queue_gated",
+        "dependency",
+        "gate",
+        sa.text("priority DESC"),
+        "due_at",
+        postgresql_where=sa.text("gate IS NOT NULL"),
+    ),
     sa.Index(
         "run_queue_held",
         "worker",
@@ -258,6 +275,110 @@ run_queue = sa.Table(
         "autovacuum_vacuum_threshold": "2000",
         "autovacuum_analyze_scale_factor": "0.2",
     },
+)
+
+breakers = sa.Table(
+    "breakers",
+    metadata,
+    _column("name", sa.Text, "the dependency", primary_key=True),
+    _column("state", sa.Text, "closed, open or half_open"),
+    _column("state_since", _instant, "instant of the last move"),
+    _column("openings", sa.Integer, "times it opened without closing in between: the cool-down grows"),
+    _column("probe_at", _instant, "open: when probes go through; null: not by itself", nullable=True),
+    _column("probes_succeeded", sa.Integer, "half-open: probes that went well"),
+    _column("releasing_since", _instant, "closed, but what it held goes out at a rate", nullable=True),
+    _column("release_all", sa.Boolean, "true: what it held goes out at once"),
+    _column("released_at", _instant, "when it last let something through", nullable=True),
+    _column("by", sa.Text, "who or what moved it last"),
+    _column("reason", sa.Text, "why, for a person", nullable=True),
+    _one_of("state", BreakerState, "state_known"),
+    sa.CheckConstraint("releasing_since IS NULL OR state = 'closed'", name="releasing_means_closed"),
+    sa.CheckConstraint("probe_at IS NULL OR state = 'open'", name="probe_at_means_open"),
+    sa.Index(
+        "breakers_gating",
+        "name",
+        postgresql_where=sa.text("state <> 'closed' OR releasing_since IS NOT NULL"),
+    ),
+    comment="Circuit breakers that ever moved; one that has no row is closed.",
+)
+
+breaker_moves = sa.Table(
+    "breaker_moves",
+    metadata,
+    _column("name", sa.Text, "breakers.name"),
+    _column("seq", sa.BigInteger, "order of the moves", server_default=history_seq.next_value()),
+    _column("kind", sa.Text, "always breaker", server_default=sa.text("'breaker'")),
+    _column("from_state", sa.Text, "state before the move"),
+    _column("event", sa.Text, "why it moved"),
+    _column("to_state", sa.Text, "state after the move"),
+    _column("at", _instant, "when it moved"),
+    _column("by", sa.Text, "who or what moved it"),
+    _column("reason", sa.Text, "the figures, or a person's words", nullable=True),
+    sa.PrimaryKeyConstraint("name", "seq"),
+    sa.ForeignKeyConstraint(
+        ["kind", "from_state", "event", "to_state"],
+        [
+            "remand.transition_rule.kind",
+            "remand.transition_rule.from_state",
+            "remand.transition_rule.event",
+            "remand.transition_rule.to_state",
+        ],
+        name="breaker_legal_move",
+    ),
+    sa.CheckConstraint("kind = 'breaker'", name="kind_breaker"),
+    comment="Every move of every breaker.",
+)
+
+pauses = sa.Table(
+    "pauses",
+    metadata,
+    _column("queue", sa.Text, "Celery queue nothing is claimed from", primary_key=True),
+    _column("since", _instant, "when it was paused"),
+    _column("by", sa.Text, "who paused it"),
+    _column("reason", sa.Text, "a person's words", nullable=True),
+    comment="Paused queues: what is in them waits and is not lost.",
+)
+
+traffic = sa.Table(
+    "traffic",
+    metadata,
+    _column("namespace", sa.Text, "of the template"),
+    _column("handler", sa.Text, "registered name of the handler"),
+    _column("dependency", sa.Text, "whose breaker its steps mind"),
+    _column("bucket", _instant, "the second counted"),
+    _column("attempts", sa.Integer, "attempts that ended", server_default=sa.text("0")),
+    _column("failures", sa.Integer, "failures that the breaker counts", server_default=sa.text("0")),
+    _column("retries", sa.Integer, "retries that were decided", server_default=sa.text("0")),
+    sa.PrimaryKeyConstraint("dependency", "handler", "namespace", "bucket"),
+    sa.Index("traffic_by_age", "bucket"),
+    comment="What breakers and retry budgets are judged by; the last minutes only, never a record.",
+)
+
+retry_budgets = sa.Table(
+    "retry_budgets",
+    metadata,
+    _column("namespace", sa.Text, "of the template"),
+    _column("handler", sa.Text, "registered name of the handler"),
+    _column("next_at", _instant, "the next free instant for a retry beyond the budget"),
+    sa.PrimaryKeyConstraint("namespace", "handler"),
+    comment="How far retries beyond the budget are spread already.",
+)
+
+unclassified = sa.Table(
+    "unclassified",
+    metadata,
+    _column("fingerprint", sa.Text, "what the failures have in common", primary_key=True),
+    _column("error_class", sa.Text, "qualified class"),
+    _column("message", sa.Text, "of the last one, redacted"),
+    _column("count", sa.BigInteger, "failures so far"),
+    _column("first_at", _instant, "first seen"),
+    _column("last_at", _instant, "last seen"),
+    _column("workflow_id", sa.Uuid, "of the last one"),
+    _column("step", sa.Text, "of the last one"),
+    _column("attempt", sa.Integer, "of the last one"),
+    _column("handler", sa.Text, "of the last one"),
+    sa.Index("unclassified_newest", sa.text("last_at DESC")),
+    comment="Failures that no rule knows, by fingerprint: what a rule could be written from.",
 )
 
 identities = sa.Table(

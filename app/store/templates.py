@@ -149,6 +149,7 @@ def _step_rows(template_id: int, template: Template) -> list[dict[str, Any]]:
             "name": step.name,
             "position": position,
             "handler": step.handler,
+            "dependency": step.watched,
             "queue": step.queue,
             "priority": step.priority,
             "timeout_seconds": step.timeout_seconds,

@@ -118,7 +118,7 @@ def test_a_function_says_first_what_it_is(path: Path) -> None:
     lines = path.read_text().splitlines()
 
     assert lines[0].startswith("-- ")
-    assert len(lines) <= 90
+    assert len(lines) <= 96
     assert re.search(rf"create or replace (function|view) remand\.{path.stem}\b", path.read_text())
 
 

@@ -17,7 +17,7 @@ NEVER = 3600.0
 
 def claim(step: str) -> Claim:
     return Claim(
-        UUID(int=1), step, 1, "h", 60, False, None, None, None, datetime(2026, 1, 1, tzinfo=UTC)
+        UUID(int=1), step, 1, "h", 60, False, None, None, None, datetime(2026, 1, 1, tzinfo=UTC), 1
     )  # fmt: skip
 
 

@@ -37,6 +37,8 @@ class StepSpec(BaseModel):
     handler: HandlerName
     depends_on: tuple[str, ...] = ()
     queue: Name = DEFAULT_QUEUE
+    dependency: HandlerName | None = None
+    """What the step calls and whose circuit breaker it minds; None means its handler."""
     priority: Priority | None = None
     """0 (last) to 9 (first); None means the template's."""
     timeout_seconds: Timeout | None = None
@@ -44,6 +46,11 @@ class StepSpec(BaseModel):
     retry: RetryOverrides = RetryOverrides()
     commit: Literal["batch", "each"] = "batch"
     """`each` makes the result durable before the worker takes the next step; `batch` within milliseconds."""
+
+    @property
+    def watched(self) -> str:
+        """Return the name of the breaker that the step minds."""
+        return self.dependency or self.handler
 
 
 class Template(BaseModel):

@@ -7,7 +7,7 @@ declare
   v_queues text[];
 begin
   with woken as (
-    update remand.run_queue q set phase = 'ready', due_at = p_now
+    update remand.run_queue q set phase = 'ready', due_at = p_now, gate = null
       from unnest(p_workflows, p_steps) g(w, n)
      where q.workflow_id = g.w and q.step = g.n and q.phase = 'waiting'
     returning q.queue)

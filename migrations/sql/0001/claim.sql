@@ -1,21 +1,26 @@
 -- Claim up to p_k due steps of a queue for one process of a worker: enqueued -> in_progress, attempt + 1, lease.
+-- Nothing from a paused queue; nothing that a breaker has not let through while it gates its dependency.
 -- A suspect (a process died holding it) is claimed alone, so that a poison step harms nobody else.
 -- parents: their results by name; '"stored"' if they are too large to come along (a value has at most 256 MB).
 create or replace function remand.claim(
   p_queue text, p_k int, p_worker uuid, p_pid int, p_timeout float, p_slack float, p_now timestamptz default null)
 returns table (workflow_id uuid, step text, attempt int, handler text, timeout_seconds float, commit_each boolean,
-               input jsonb, parents jsonb, checkpoint jsonb, lease_until timestamptz)
+               input jsonb, parents jsonb, checkpoint jsonb, lease_until timestamptz, template_id int)
 language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
+  v_gated text[]; v_paused boolean;
 begin
+  select g.gated, g.paused into v_gated, v_paused from remand.gates(p_queue) g;
+  if v_paused then return; end if;
   return query
   with due as (
     select r.workflow_id w, r.step n, r.suspect,
            row_number() over (order by r.priority desc, r.due_at) rank
       from (select q.workflow_id, q.step, q.suspect, q.priority, q.due_at from remand.run_queue q
              where q.queue = p_queue and q.phase = 'ready' and q.due_at <= t
+               and (q.dependency <> all(v_gated) or q.gate = 'passed')
              order by q.priority desc, q.due_at limit p_k for update skip locked) r),
   picked as (
     select d.w, d.n from due d, (select x.suspect from due x where x.rank = 1) first
@@ -37,6 +42,6 @@ begin
             from (select p.name, p.result, sum(coalesce(pg_column_size(p.result), 0)) over () bytes
                     from remand.steps p
                    where b.depends_on <> '{}' and p.workflow_id = b.w and p.name = any(b.depends_on)) x),
-         b.checkpoint, h.lease_until
+         b.checkpoint, h.lease_until, f.template_id
     from begun b join held h on h.w = b.w and h.n = b.n join remand.workflows f on f.id = b.w;
 end $$;

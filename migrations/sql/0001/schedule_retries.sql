@@ -14,7 +14,7 @@ begin
   with given as (
     select * from unnest(p_workflows, p_steps, p_attempts, p_due_at, p_explanations) g(w, n, a, due_at, why)),
   parked as (
-    update remand.run_queue q set phase = 'waiting', queue = s.queue, due_at = g.due_at
+    update remand.run_queue q set phase = 'waiting', gate = null, queue = s.queue, due_at = g.due_at
       from given g join remand.steps s on s.workflow_id = g.w and s.name = g.n
      where q.workflow_id = g.w and q.step = g.n)
   update remand.attempts x set decision = 'retry', decided_at = p_now, due_at = g.due_at, explanation = g.why

@@ -41,17 +41,18 @@ begin
       on conflict (id) do nothing
       returning id, priority),
   copied as (
-    insert into remand.steps (workflow_id, name, position, handler, queue, priority, timeout_seconds, commit_each,
+    insert into remand.steps (workflow_id, name, position, handler, dependency, queue, priority, timeout_seconds, commit_each,
                               depends_on, children, state, open_parents, attempt, enqueued_at)
-      select c.id, y.name, y.position, y.handler, y.queue, coalesce(y.priority, c.priority), y.timeout_seconds,
+      select c.id, y.name, y.position, y.handler, nullif(y.dependency, y.handler), y.queue, coalesce(y.priority, c.priority), y.timeout_seconds,
              y.commit_each, y.depends_on, y.children,
              case when y.depends_on = '{}' then 'enqueued' else 'pending' end, cardinality(y.depends_on), 0,
              case when y.depends_on = '{}' then t end
         from created c cross join remand.template_steps y where y.template_id = p_template
-      returning steps.workflow_id, steps.name, steps.queue, steps.priority, steps.state),
+      returning steps.workflow_id, steps.name, steps.queue, coalesce(steps.dependency, steps.handler) dependency,
+                steps.priority, steps.state),
   queued as (
-    insert into remand.run_queue (workflow_id, step, phase, queue, priority, due_at, attempt)
-      select s.workflow_id, s.name, 'ready', s.queue, s.priority, t, 0 from copied s where s.state = 'enqueued')
+    insert into remand.run_queue (workflow_id, step, phase, queue, dependency, priority, due_at, attempt)
+      select s.workflow_id, s.name, 'ready', s.queue, s.dependency, s.priority, t, 0 from copied s where s.state = 'enqueued')
   select coalesce(array_agg(created.id), '{}') into v_new from created;
   if cardinality(v_new) < v_wanted then
     -- A workflow that was there already under another identity does not take this one as well.

@@ -10,7 +10,7 @@ CREATE TABLE remand.transition_rule (
 
 COMMENT ON TABLE remand.transition_rule IS 'Every legal move; seeded from the domain''s tables. history points here.';
 
-COMMENT ON COLUMN remand.transition_rule.kind IS 'workflow or step';
+COMMENT ON COLUMN remand.transition_rule.kind IS 'workflow, step or breaker';
 
 COMMENT ON COLUMN remand.transition_rule.from_state IS 'state before the move';
 
@@ -107,6 +107,7 @@ CREATE TABLE remand.steps (
   name TEXT NOT NULL,
   position INTEGER NOT NULL,
   handler TEXT NOT NULL,
+  dependency TEXT,
   queue TEXT NOT NULL,
   priority SMALLINT NOT NULL,
   timeout_seconds FLOAT,
@@ -124,6 +125,7 @@ CREATE TABLE remand.steps (
   ended_at TIMESTAMP WITH TIME ZONE,
   input JSONB,
   checkpoint JSONB,
+  failing_since TIMESTAMP WITH TIME ZONE,
   failure JSONB,
   result JSONB,
   PRIMARY KEY (workflow_id, name),
@@ -142,6 +144,8 @@ COMMENT ON COLUMN remand.steps.name IS 'step name';
 COMMENT ON COLUMN remand.steps.position IS 'order in the template, from 0';
 
 COMMENT ON COLUMN remand.steps.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.steps.dependency IS 'whose breaker it minds; null: its handler';
 
 COMMENT ON COLUMN remand.steps.queue IS 'Celery queue whose workers run it';
 
@@ -176,6 +180,8 @@ COMMENT ON COLUMN remand.steps.ended_at IS 'when it reached a final state';
 COMMENT ON COLUMN remand.steps.input IS 'replaces the workflow''s input for this step';
 
 COMMENT ON COLUMN remand.steps.checkpoint IS 'what the handler saved last';
+
+COMMENT ON COLUMN remand.steps.failing_since IS 'first failure since it was last (re)started';
 
 COMMENT ON COLUMN remand.steps.failure IS 'the last failure with its classification';
 
@@ -235,6 +241,8 @@ CREATE TABLE remand.run_queue (
   step TEXT NOT NULL,
   phase TEXT NOT NULL,
   queue TEXT NOT NULL,
+  dependency TEXT NOT NULL,
+  gate TEXT,
   priority SMALLINT NOT NULL,
   due_at TIMESTAMP WITH TIME ZONE NOT NULL,
   attempt INTEGER NOT NULL,
@@ -245,15 +253,19 @@ CREATE TABLE remand.run_queue (
   PRIMARY KEY (workflow_id, step),
   CONSTRAINT phase_known CHECK (phase IN ('ready', 'claimed', 'failed', 'waiting', 'settling')),
   CONSTRAINT claimed_means_worker CHECK ((phase IN ('claimed', 'settling')) = (worker IS NOT NULL)),
-  CONSTRAINT claimed_means_lease CHECK ((phase = 'claimed') = (lease_until IS NOT NULL))
+  CONSTRAINT claimed_means_lease CHECK ((phase = 'claimed') = (lease_until IS NOT NULL)),
+  CONSTRAINT gate_known CHECK (gate IN ('held', 'passed')),
+  CONSTRAINT held_means_waiting CHECK (gate <> 'held' OR phase = 'waiting')
 )
  WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
 
-CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting';
+CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
+
+CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
 
 CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
 
-CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
+CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
 
 CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
 
@@ -266,6 +278,10 @@ COMMENT ON COLUMN remand.run_queue.step IS 'step name';
 COMMENT ON COLUMN remand.run_queue.phase IS 'ready, claimed, failed, waiting or settling';
 
 COMMENT ON COLUMN remand.run_queue.queue IS 'Celery queue whose workers act next';
+
+COMMENT ON COLUMN remand.run_queue.dependency IS 'whose breaker it minds';
+
+COMMENT ON COLUMN remand.run_queue.gate IS 'held: the breaker holds it back; passed: it let it through';
 
 COMMENT ON COLUMN remand.run_queue.priority IS '0-9, higher first';
 
@@ -280,6 +296,150 @@ COMMENT ON COLUMN remand.run_queue.worker IS 'incarnation that holds the claim';
 COMMENT ON COLUMN remand.run_queue.pid IS 'process that holds the claim';
 
 COMMENT ON COLUMN remand.run_queue.lease_until IS 'end of the lease';
+
+CREATE TABLE remand.breakers (
+  name TEXT NOT NULL,
+  state TEXT NOT NULL,
+  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
+  openings INTEGER NOT NULL,
+  probe_at TIMESTAMP WITH TIME ZONE,
+  probes_succeeded INTEGER NOT NULL,
+  releasing_since TIMESTAMP WITH TIME ZONE,
+  release_all BOOLEAN NOT NULL,
+  released_at TIMESTAMP WITH TIME ZONE,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (name),
+  CONSTRAINT state_known CHECK (state IN ('closed', 'open', 'half_open')),
+  CONSTRAINT releasing_means_closed CHECK (releasing_since IS NULL OR state = 'closed'),
+  CONSTRAINT probe_at_means_open CHECK (probe_at IS NULL OR state = 'open')
+);
+
+CREATE INDEX breakers_gating ON remand.breakers (name) WHERE state <> 'closed' OR releasing_since IS NOT NULL;
+
+COMMENT ON TABLE remand.breakers IS 'Circuit breakers that ever moved; one that has no row is closed.';
+
+COMMENT ON COLUMN remand.breakers.name IS 'the dependency';
+
+COMMENT ON COLUMN remand.breakers.state IS 'closed, open or half_open';
+
+COMMENT ON COLUMN remand.breakers.state_since IS 'instant of the last move';
+
+COMMENT ON COLUMN remand.breakers.openings IS 'times it opened without closing in between: the cool-down grows';
+
+COMMENT ON COLUMN remand.breakers.probe_at IS 'open: when probes go through; null: not by itself';
+
+COMMENT ON COLUMN remand.breakers.probes_succeeded IS 'half-open: probes that went well';
+
+COMMENT ON COLUMN remand.breakers.releasing_since IS 'closed, but what it held goes out at a rate';
+
+COMMENT ON COLUMN remand.breakers.release_all IS 'true: what it held goes out at once';
+
+COMMENT ON COLUMN remand.breakers.released_at IS 'when it last let something through';
+
+COMMENT ON COLUMN remand.breakers.by IS 'who or what moved it last';
+
+COMMENT ON COLUMN remand.breakers.reason IS 'why, for a person';
+
+CREATE TABLE remand.pauses (
+  queue TEXT NOT NULL,
+  since TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (queue)
+);
+
+COMMENT ON TABLE remand.pauses IS 'Paused queues: what is in them waits and is not lost.';
+
+COMMENT ON COLUMN remand.pauses.queue IS 'Celery queue nothing is claimed from';
+
+COMMENT ON COLUMN remand.pauses.since IS 'when it was paused';
+
+COMMENT ON COLUMN remand.pauses.by IS 'who paused it';
+
+COMMENT ON COLUMN remand.pauses.reason IS 'a person''s words';
+
+CREATE TABLE remand.traffic (
+  namespace TEXT NOT NULL,
+  handler TEXT NOT NULL,
+  dependency TEXT NOT NULL,
+  bucket TIMESTAMP WITH TIME ZONE NOT NULL,
+  attempts INTEGER DEFAULT 0 NOT NULL,
+  failures INTEGER DEFAULT 0 NOT NULL,
+  retries INTEGER DEFAULT 0 NOT NULL,
+  PRIMARY KEY (dependency, handler, namespace, bucket)
+);
+
+CREATE INDEX traffic_by_age ON remand.traffic (bucket);
+
+COMMENT ON TABLE remand.traffic IS 'What breakers and retry budgets are judged by; the last minutes only, never a record.';
+
+COMMENT ON COLUMN remand.traffic.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.traffic.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.traffic.dependency IS 'whose breaker its steps mind';
+
+COMMENT ON COLUMN remand.traffic.bucket IS 'the second counted';
+
+COMMENT ON COLUMN remand.traffic.attempts IS 'attempts that ended';
+
+COMMENT ON COLUMN remand.traffic.failures IS 'failures that the breaker counts';
+
+COMMENT ON COLUMN remand.traffic.retries IS 'retries that were decided';
+
+CREATE TABLE remand.retry_budgets (
+  namespace TEXT NOT NULL,
+  handler TEXT NOT NULL,
+  next_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (namespace, handler)
+);
+
+COMMENT ON TABLE remand.retry_budgets IS 'How far retries beyond the budget are spread already.';
+
+COMMENT ON COLUMN remand.retry_budgets.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.retry_budgets.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.retry_budgets.next_at IS 'the next free instant for a retry beyond the budget';
+
+CREATE TABLE remand.unclassified (
+  fingerprint TEXT NOT NULL,
+  error_class TEXT NOT NULL,
+  message TEXT NOT NULL,
+  count BIGINT NOT NULL,
+  first_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  last_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  workflow_id UUID NOT NULL,
+  step TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  handler TEXT NOT NULL,
+  PRIMARY KEY (fingerprint)
+);
+
+CREATE INDEX unclassified_newest ON remand.unclassified (last_at DESC);
+
+COMMENT ON TABLE remand.unclassified IS 'Failures that no rule knows, by fingerprint: what a rule could be written from.';
+
+COMMENT ON COLUMN remand.unclassified.fingerprint IS 'what the failures have in common';
+
+COMMENT ON COLUMN remand.unclassified.error_class IS 'qualified class';
+
+COMMENT ON COLUMN remand.unclassified.message IS 'of the last one, redacted';
+
+COMMENT ON COLUMN remand.unclassified.count IS 'failures so far';
+
+COMMENT ON COLUMN remand.unclassified.first_at IS 'first seen';
+
+COMMENT ON COLUMN remand.unclassified.last_at IS 'last seen';
+
+COMMENT ON COLUMN remand.unclassified.workflow_id IS 'of the last one';
+
+COMMENT ON COLUMN remand.unclassified.step IS 'of the last one';
+
+COMMENT ON COLUMN remand.unclassified.attempt IS 'of the last one';
+
+COMMENT ON COLUMN remand.unclassified.handler IS 'of the last one';
 
 CREATE TABLE remand.identities (
   namespace TEXT NOT NULL,
@@ -442,6 +602,7 @@ CREATE TABLE remand.template_steps (
   name TEXT NOT NULL,
   position INTEGER NOT NULL,
   handler TEXT NOT NULL,
+  dependency TEXT NOT NULL,
   queue TEXT NOT NULL,
   priority SMALLINT,
   timeout_seconds FLOAT,
@@ -461,6 +622,8 @@ COMMENT ON COLUMN remand.template_steps.name IS 'step name, unique in its templa
 COMMENT ON COLUMN remand.template_steps.position IS 'order in the file, from 0';
 
 COMMENT ON COLUMN remand.template_steps.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.template_steps.dependency IS 'whose breaker it minds; its handler unless declared';
 
 COMMENT ON COLUMN remand.template_steps.queue IS 'Celery queue whose workers run it';
 
@@ -512,6 +675,41 @@ COMMENT ON COLUMN remand.history.at IS 'when it moved';
 COMMENT ON COLUMN remand.history.by IS 'who or what moved it';
 
 COMMENT ON COLUMN remand.history.reason IS 'a person''s words';
+
+CREATE TABLE remand.breaker_moves (
+  name TEXT NOT NULL,
+  seq BIGINT DEFAULT nextval('remand.history_seq') NOT NULL,
+  kind TEXT DEFAULT 'breaker' NOT NULL,
+  from_state TEXT NOT NULL,
+  event TEXT NOT NULL,
+  to_state TEXT NOT NULL,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (name, seq),
+  CONSTRAINT breaker_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
+  CONSTRAINT kind_breaker CHECK (kind = 'breaker')
+);
+
+COMMENT ON TABLE remand.breaker_moves IS 'Every move of every breaker.';
+
+COMMENT ON COLUMN remand.breaker_moves.name IS 'breakers.name';
+
+COMMENT ON COLUMN remand.breaker_moves.seq IS 'order of the moves';
+
+COMMENT ON COLUMN remand.breaker_moves.kind IS 'always breaker';
+
+COMMENT ON COLUMN remand.breaker_moves.from_state IS 'state before the move';
+
+COMMENT ON COLUMN remand.breaker_moves.event IS 'why it moved';
+
+COMMENT ON COLUMN remand.breaker_moves.to_state IS 'state after the move';
+
+COMMENT ON COLUMN remand.breaker_moves.at IS 'when it moved';
+
+COMMENT ON COLUMN remand.breaker_moves.by IS 'who or what moved it';
+
+COMMENT ON COLUMN remand.breaker_moves.reason IS 'the figures, or a person''s words';
 
 CREATE TABLE remand.dead_letter_notes (
   id UUID NOT NULL,

@@ -1,0 +1,24 @@
+-- Let up to p_limit held steps of a dependency through its breaker, the most urgent and oldest first:
+-- waiting_for_retry -> enqueued. The caller holds the breaker's row. Returns how many, and the queues that got work.
+create or replace function remand.let_through(p_dependency text, p_limit int, p_by text, p_now timestamptz)
+returns table (released int, queues text[])
+language plpgsql set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  v_workflows uuid[]; v_steps text[]; v_queues text[];
+begin
+  with due as (
+    select q.workflow_id w, q.step n from remand.run_queue q
+     where q.dependency = p_dependency and q.gate = 'held'
+     order by q.priority desc, q.due_at limit p_limit for update skip locked),
+  flow as (
+    select f.id from remand.workflows f where f.id in (select d.w from due d) order by f.id for update skip locked)
+  select array_agg(d.w), array_agg(d.n) into v_workflows, v_steps from due d join flow f on f.id = d.w;
+  with passed as (
+    update remand.run_queue q set phase = 'ready', gate = 'passed' from unnest(v_workflows, v_steps) g(w, n)
+     where q.workflow_id = g.w and q.step = g.n returning q.queue)
+  select array_agg(distinct x.queue) into v_queues from passed x;
+  perform remand.move_steps(v_workflows, v_steps, array['waiting_for_retry'], 'release', 'enqueued', p_by, null, p_now);
+  perform remand.roll_up(v_workflows, p_by, p_now);
+  return query select coalesce(cardinality(v_workflows), 0), coalesce(v_queues, '{}');
+end $$;
