@@ -1,14 +1,18 @@
 """Remand's SDK: what users' code imports.
 
     from remand import handler, StepContext, PermanentError, RetryableError, RateLimited, Client
+    from remand import classify, rule, UserRule, Verdict
 
 Needs nothing but the standard library (and Celery for `Client`); knows nothing of the service.
 """
 
+from remand.classify import Classification, classify
 from remand.errors import PermanentError, RateLimited, RemandError, RetryableError, StepCancelled, StepTimeout
 from remand.handler import StepContext, handler
+from remand.rules.user import UserRule, Verdict, rule
 
 __all__ = [
+    "Classification",
     "Client",
     "PermanentError",
     "RateLimited",
@@ -17,7 +21,11 @@ __all__ = [
     "StepCancelled",
     "StepContext",
     "StepTimeout",
+    "UserRule",
+    "Verdict",
+    "classify",
     "handler",
+    "rule",
 ]
 
 

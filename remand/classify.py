@@ -1,7 +1,8 @@
 """Say what kind of failure an exception is, and so whether, when and how a step is tried again.
 
-Pure: no I/O, no vendor import, never raises. The order: the exception's own word, its type, its codes,
-Python's own types, what it wraps, its text, the general case of its library, and at last "unclassified".
+Pure: no I/O, no vendor import, never raises. The order: the exception's own word, the rules that users added
+(for it and for what it wraps), its type, its codes, Python's own types, what it wraps, its text, the general
+case of its library, the error it was raised beside, and at last "unclassified".
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from typing import Any, Final
 
 from remand.facts import HOSTILE, Facts, item, read
 from remand.rules import BOOK, POLICY_OF, Key, Kind, Rule, RuleBook
+from remand.rules.layers import LayeredRules
+from remand.rules.user import AnyRule, Conditions, FunctionRule, UserRule, Verdict, place_of
 
 UNCLASSIFIED: Final = "unclassified"
 _DEPTH: Final = 24
 _MEMBERS: Final = 200
 _NEVER: Final = frozenset(category for category, policy in POLICY_OF.items() if policy == "never")
-_RANK: Final = {"never": 3, "linear": 2, "exponential": 1, "immediate": 0}
+_EXCEPTIONS: Final = 500
+"""Looked at in one call, at most: an exception may make a new one whenever it is asked for its cause."""
+_RANK: Final = {"never": 3, "linear": 2, "fixed": 2, "exponential": 1, "fibonacci": 1, "immediate": 0}
 _SHOWN: Final[dict[Kind, str]] = {
     "status": "HTTP {}", "sqlstate": "SQLSTATE {}", "grpc": "gRPC {}", "smtp": "SMTP {}",
     "exit": "exit code {}", "amqp": "AMQP {}", "mongo": "MongoDB code {}", "mysql": "MySQL error {}",
@@ -34,8 +39,9 @@ class Classification:
     """Hold the verdict on one failure.
 
     `category`: transient, network, resource, permission, validation or permanent. `policy`: exponential,
-    linear, immediate or never. `retry_after`: the wait the other side asked for, a floor for any delay.
-    `rule`: the name of the rule that decided. `confidence`: 0 to 1. `explanation`: one sentence for a person.
+    linear, immediate or never; fixed or fibonacci where a user's rule says so. `retry_after`: the wait that
+    was asked for, a floor for any delay. `rule`: the name of the rule that decided. `confidence`: 0 to 1.
+    `explanation`: one sentence for a person.
     """
 
     category: str
@@ -63,18 +69,31 @@ def classify(exc: BaseException, *, now: datetime | None = None, book: RuleBook 
 class _Look:
     """Carry what one call of `classify` needs, and which exceptions it has already seen."""
 
-    __slots__ = ("book", "depth", "now", "seen")
+    __slots__ = ("asked", "book", "depth", "facts", "now", "seen")
 
     def __init__(self, book: RuleBook, now: datetime | None) -> None:
         self.book = book
         self.now = now
         self.depth = 0
         self.seen: set[int] = set()
+        self.asked: set[int] = set()
+        self.facts: dict[int, Facts] = {}
+
+    def at(self, exc: BaseException) -> Facts:
+        """Return the facts of an exception, read once. Keeps it alive, so that no other gets its id."""
+        facts = self.facts.get(id(exc))
+        if facts is None:
+            facts = self.facts[id(exc)] = Facts(exc, self.now)
+        return facts
+
+    @property
+    def is_over(self) -> bool:
+        return self.depth >= _DEPTH or len(self.facts) >= _EXCEPTIONS
 
 
 def _judge(exc: BaseException, look: _Look) -> Classification:
     look.seen.add(id(exc))
-    facts = Facts(exc, look.now)
+    facts = look.at(exc)
     for stage in _STAGES:
         if (verdict := stage(facts, look)) is not None:
             return verdict
@@ -110,6 +129,77 @@ def _says_retryable(facts: Facts) -> bool | None:
     if "celery.exceptions.Reject" in facts.names:
         return read(facts.exc, "requeue") is True
     return True if facts.own_retry_after is not None else None
+
+
+def _registered(facts: Facts, look: _Look) -> Classification | None:
+    """Ask the users' rules: about the exception, then about what it wraps, the nearest first.
+
+    A user's rule for what is wrapped goes before every built-in rule for the wrapper. What was merely being
+    handled (`__context__`) is asked where it is judged, last. A group's members are judged one by one.
+    """
+    users = look.book.users
+    if users is None or id(facts.exc) in look.asked:
+        return None
+    look.asked.add(id(facts.exc))
+    verdict = _by_users(facts, users)
+    if verdict is not None or isinstance(facts.exc, BaseExceptionGroup):
+        return verdict
+    for inner in _wrapped(facts.exc):
+        if (verdict := _deeper(inner, look)) is not None:
+            return _passed_on(facts, verdict, 0.95)
+    return None
+
+
+def _deeper(inner: BaseException, look: _Look) -> Classification | None:
+    if id(inner) in look.asked or look.is_over:
+        return None
+    facts = look.at(inner)
+    if _says_retryable(facts) is not None:
+        # Its own word counts more than any rule, and is heard where it is judged.
+        return None
+    look.depth += 1
+    try:
+        return _registered(facts, look)
+    finally:
+        look.depth -= 1
+
+
+def _by_users(facts: Facts, users: LayeredRules) -> Classification | None:
+    codes = facts.code_keys if users.reads_codes else ()
+    for place, rule in users.candidates(facts.names, codes):
+        if not _meets(rule.conditions, facts):
+            continue
+        verdict = rule if isinstance(rule, UserRule) else _answer(rule, facts.exc)
+        if verdict is not None:
+            return _said_by(rule, place, verdict, facts)
+    return None
+
+
+def _meets(asked: Conditions, facts: Facts) -> bool:
+    return (
+        (not asked.errors or not asked.errors.isdisjoint(facts.names))
+        and (not asked.statuses or not asked.statuses.isdisjoint(facts.code_keys))
+        and (not asked.codes or not asked.codes.isdisjoint(facts.code_keys))
+        and (asked.pattern is None or asked.pattern.search(facts.everything_said) is not None)
+    )
+
+
+def _answer(rule: FunctionRule, exc: BaseException) -> Verdict | None:
+    try:
+        answer = rule.function(exc)
+        return Verdict(answer) if isinstance(answer, str) else answer if isinstance(answer, Verdict) else None
+    except HOSTILE:
+        return None
+
+
+def _said_by(rule: AnyRule, place: str, said: UserRule | Verdict, facts: Facts) -> Classification:
+    policy = said.policy or POLICY_OF[said.category]
+    wait = None if policy == "never" else facts.retry_after
+    if policy != "never" and said.retry_after is not None:
+        floor = timedelta(seconds=said.retry_after)
+        wait = floor if wait is None else max(wait, floor)
+    reason = f"{said.reason or 'a rule says so'} ({place_of(rule, place)})"
+    return Classification(said.category, policy, wait, rule.name, 1.0, _sentence(facts, "", reason, wait))
 
 
 def _group(facts: Facts, look: _Look) -> Classification | None:
@@ -219,7 +309,7 @@ def _passed_on(facts: Facts, verdict: Classification, trust: float) -> Classific
 
 
 def _judge_inner(exc: BaseException, look: _Look) -> Classification | None:
-    if id(exc) in look.seen or look.depth >= _DEPTH:
+    if id(exc) in look.seen or look.is_over:
         return None
     look.depth += 1
     try:
@@ -301,7 +391,7 @@ def _sentence(facts: Facts, shown: str, reason: str, wait: timedelta | None) -> 
 
 _Stage = Callable[[Facts, _Look], Classification | None]
 _STAGES: Final[tuple[_Stage, ...]] = (
-    _own_word, _group, _type, _codes, _base, _causes, _texts, _fallback, _context,
+    _own_word, _registered, _group, _type, _codes, _base, _causes, _texts, _fallback, _context,
 )  # fmt: skip
 
 __all__ = ["UNCLASSIFIED", "Classification", "classify", "members_of"]

@@ -6,6 +6,7 @@ could do I/O is touched (no `.text`, no `.read()`): only bodies already in memor
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from typing import Any, Final, Generic, TypeVar, overload
 
 from remand.retry_after import Header, from_headers, header_reader, parse_retry_after
 from remand.rules.rule import Key, Kind
+from remand.rules.user import code_key
 
 HOSTILE: Final = (Exception, SystemExit, GeneratorExit)
 """What user code may throw at a reader. An interrupt or a timeout of the worker itself must pass."""
@@ -201,9 +203,23 @@ class Facts:
             for key in reader(self):
                 yield kind, key
 
+    @_Once
+    def code_keys(self) -> frozenset[int | str]:
+        """Return all codes as users' rules name them; HTTP statuses as 503 and "5xx"."""
+        return frozenset(
+            key if kind == "status" else code_key(shown_code(kind, key)) for kind, key in self.codes()
+        )
+
     def status_in_text(self) -> int | None:
         found = _STATUS_IN_TEXT.search(self.text)
         return int(found.group(1)) if found else None
+
+
+def shown_code(kind: Kind, key: Key) -> str:
+    """Return a code as it is shown to people and named in users' rules."""
+    if kind == "errno" and isinstance(key, int):
+        return errno.errorcode.get(key, f"errno {key}")
+    return str(key)
 
 
 def _headers(facts: Facts) -> Iterator[Key]:

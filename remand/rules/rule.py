@@ -47,6 +47,8 @@ EXPONENTIAL: Final = "exponential"
 LINEAR: Final = "linear"
 IMMEDIATE: Final = "immediate"
 NEVER: Final = "never"
+FIXED: Final = "fixed"
+FIBONACCI: Final = "fibonacci"
 
 POLICY_OF: Final[dict[str, str]] = {
     TRANSIENT: EXPONENTIAL,
@@ -57,6 +59,10 @@ POLICY_OF: Final[dict[str, str]] = {
     PERMANENT: NEVER,
 }
 """Category to the policy it has unless a rule says otherwise."""
+
+CATEGORIES: Final = tuple(POLICY_OF)
+POLICIES: Final = (EXPONENTIAL, LINEAR, IMMEDIATE, NEVER, FIXED, FIBONACCI)
+"""What a rule may say. Built-in rules keep to the first four; users know what their services like."""
 
 
 @dataclass(frozen=True, slots=True)
