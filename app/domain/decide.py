@@ -6,12 +6,15 @@ Classification happened before (`remand.classify`), moving rows comes after (`en
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Literal
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal
 
 from app.domain import backoff
 from app.domain.retry import RetrySpec
+
+_HORIZON: Final = datetime(9000, 1, 1, tzinfo=UTC)
+"""Where plans stop growing: ten thousand waits of a year would leave the calendar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,10 @@ class EndedAttempt:
     """Attempts lost with their worker, this one included if it is one."""
     category: str
     policy: str
-    """The policy of the queue that the failure was routed to (see `route`)."""
+    """The policy that the failure was routed by (see `route`)."""
     retry_after: timedelta | None = None
+    failing_since: datetime | None = None
+    """When the first attempt in a row ended badly, lost ones included; None: this one is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,45 @@ def decide(ended: EndedAttempt, spec: RetrySpec, *, now: datetime, jitter: float
     dead = _forbidden(ended, spec) or (
         _poison(ended, spec) if ended.outcome == "lost" else _spent(ended, spec)
     )
-    return dead or _again(ended, spec, now=now, jitter=jitter)
+    if dead is not None:
+        return dead
+    retry = _again(ended, spec, now=now, jitter=jitter)
+    return _too_late(ended, retry, spec, now) or retry
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What follows after an attempt if every attempt fails in the same way."""
+
+    attempt: int
+    decision: Retry | Dead
+    """Without jitter."""
+    least: timedelta
+    """Shortest wait that jitter may give; 0 for a death."""
+    most: timedelta
+    """Longest wait that jitter may give; 0 for a death."""
+
+
+def schedule(ended: EndedAttempt, spec: RetrySpec, *, now: datetime) -> list[Planned]:
+    """Return what follows after each attempt, up to the death, if each fails as `ended` did.
+
+    The attempts take no time in it. `now` is the aware instant the first of them ended. Lost attempts, which
+    have no plan of their own, are refused.
+    Raises as `decide` does.
+    """
+    if ended.outcome == "lost":
+        raise ValueError("only attempts that failed or timed out can be planned")
+    plan: list[Planned] = []
+    since = ended.failing_since or now
+    while True:
+        decision = decide(replace(ended, failing_since=since), spec, now=now, jitter=0.0)
+        if isinstance(decision, Dead):
+            plan.append(Planned(ended.failures, decision, timedelta(0), timedelta(0)))
+            return plan
+        least, most = backoff.bounds(ended.policy, ended.failures, spec, retry_after=ended.retry_after)
+        plan.append(Planned(ended.failures, decision, least, most))
+        ended = replace(ended, failures=ended.failures + 1)
+        now = min(decision.due_at, _HORIZON)
 
 
 def _forbidden(ended: EndedAttempt, spec: RetrySpec) -> Dead | None:
@@ -104,6 +147,18 @@ def _spent(ended: EndedAttempt, spec: RetrySpec) -> Dead | None:
     return None
 
 
+def _too_late(ended: EndedAttempt, retry: Retry, spec: RetrySpec, now: datetime) -> Dead | None:
+    limit = spec.retry_for_seconds
+    since = ended.failing_since or now
+    if limit is None or (retry.due_at - since).total_seconds() <= limit:
+        return None
+    return Dead(
+        "max_retries_exceeded",
+        f"{_what(ended)}: the step has been failing since {_utc(since)}, and the next retry would be due at "
+        f"{_utc(retry.due_at)}, later than retry_for_seconds ({limit:g} s) allows",
+    )
+
+
 def _again(ended: EndedAttempt, spec: RetrySpec, *, now: datetime, jitter: float) -> Retry:
     if ended.outcome == "lost":
         policy, failures, count = (
@@ -133,3 +188,7 @@ def _what(ended: EndedAttempt) -> str:
             return "the attempt timed out"
         case "failed":
             return f"the attempt failed ({ended.category})"
+
+
+def _utc(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

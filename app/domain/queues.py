@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Final
 
-from app.domain.retry import POLICIES
 from app.domain.template.model import DEFAULT_QUEUE
 
 STEPS: Final = DEFAULT_QUEUE
-RETRY: Final = tuple(f"retry.{policy}" for policy in POLICIES)
+_QUEUE_OF: Final = MappingProxyType(
+    {
+        "exponential": "retry.exponential",
+        "linear": "retry.linear",
+        "immediate": "retry.immediate",
+        "never": "retry.never",
+        "fibonacci": "retry.exponential",
+        "fixed": "retry.linear",
+    }
+)
+RETRY: Final = tuple(dict.fromkeys(_QUEUE_OF.values()))
 """Whose workers turn failures into retries or dead letters."""
 MAINTENANCE: Final = "remand.maintenance"
 """Sweeps."""
 COMMANDS: Final = "remand.commands"
 """Verbs of the service as Celery tasks."""
 BUILT_IN: Final = (STEPS, *RETRY, MAINTENANCE, COMMANDS)
+
+
+def queue_of(policy: str) -> str:
+    """Return the queue whose workers decide on failures of a policy; those that grow alike share one.
+
+    Raises `ValueError` for a policy that is unknown.
+    """
+    queue = _QUEUE_OF.get(policy)
+    if queue is None:
+        raise ValueError(f"unknown retry policy {policy!r}")
+    return queue

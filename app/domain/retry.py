@@ -2,6 +2,7 @@
 
 Settings, template and step each may give `RetryOverrides`; `resolve_retry` lays them over `DEFAULT_RETRY`,
 the later wins. All durations are seconds. What the numbers do to an attempt is in `backoff` and `decide`.
+Source: B3.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 Category = Literal["transient", "network", "resource", "permission", "validation", "permanent"]
-Policy = Literal["exponential", "linear", "immediate", "never"]
+Policy = Literal["exponential", "linear", "immediate", "never", "fixed", "fibonacci"]
+JitterKind = Literal["none", "full", "equal"]
 
 CATEGORIES: Final[tuple[str, ...]] = get_args(Category)
 POLICIES: Final[tuple[str, ...]] = get_args(Policy)
@@ -26,6 +29,28 @@ MAX_ATTEMPTS: Final = 10_000
 
 Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=MAX_ATTEMPTS)]
+
+
+def _read_jitter(value: object, info: ValidationInfo) -> float | JitterKind:
+    if value in get_args(JitterKind):
+        return cast("JitterKind", value)
+    number = value
+    if isinstance(value, str) and info.mode == "python":  # environment variables are text
+        number = _number(value)
+    if isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number <= 1:
+        return float(number)
+    raise PydanticCustomError("jitter", "should be a number from 0 to 1, or one of none, full, equal")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+Jitter = Annotated[float | JitterKind, PlainValidator(_read_jitter)]
+"""How a delay is spread. A number: to both sides by that ratio; full: from 0 on; equal: from its half on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +72,24 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """Wait `delay_seconds`, the same after every failure (a fixed cooldown when it is not 0)."""
+    """Wait `delay_seconds`, normally nothing: the other side is well, only this try was unlucky."""
 
     delay_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Wait `delay_seconds`, the same after every failure."""
+
+    delay_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fibonacci:
+    """Wait `base_seconds` times 1, 1, 2, 3, 5, 8 …, at most `cap_seconds`."""
+
+    base_seconds: float
+    cap_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +102,17 @@ class RetrySpec:
     """Gates re-runs only; the first execution is always allowed."""
     lost_attempts: int
     """How many attempts may be lost with their worker before the step counts as poison."""
-    jitter: float
-    """Ratio 0..1 of the delay by which it is spread."""
+    retry_for_seconds: float | None
+    """No retry is planned for later than this after the first failure in a row; None: no such limit."""
+    jitter: float | JitterKind
+    """Ratio 0..1 of the delay by which it is spread to both sides, or a kind (see `Jitter`)."""
     max_retry_after_seconds: float
     """A server asking for a longer wait than this sends the step to the dead letter queue."""
     exponential: Exponential
     linear: Linear
     immediate: Immediate
+    fixed: Fixed
+    fibonacci: Fibonacci
     policies: Mapping[str, str]
     """Category → policy, where it differs from the classifier's."""
 
@@ -77,11 +121,14 @@ DEFAULT_RETRY: Final = RetrySpec(
     max_attempts=3,
     retryable=True,
     lost_attempts=3,
+    retry_for_seconds=None,
     jitter=0.15,
     max_retry_after_seconds=6 * 3600,
     exponential=Exponential(base_seconds=60, factor=2, cap_seconds=3600),
     linear=Linear(step_seconds=300, cap_seconds=3600),
     immediate=Immediate(delay_seconds=0),
+    fixed=Fixed(delay_seconds=60),
+    fibonacci=Fibonacci(base_seconds=60, cap_seconds=3600),
     policies=MappingProxyType({}),
 )
 
@@ -106,9 +153,22 @@ class LinearOverrides(_Overrides):
 
 
 class ImmediateOverrides(_Overrides):
-    """Change the fixed delay of the immediate policy."""
+    """Change the delay of the immediate policy."""
 
     delay_seconds: Seconds | None = None
+
+
+class FixedOverrides(_Overrides):
+    """Change the delay of the fixed policy."""
+
+    delay_seconds: Seconds | None = None
+
+
+class FibonacciOverrides(_Overrides):
+    """Change some of the numbers of the Fibonacci policy."""
+
+    base_seconds: Seconds | None = None
+    cap_seconds: Seconds | None = None
 
 
 class RetryOverrides(_Overrides):
@@ -117,11 +177,14 @@ class RetryOverrides(_Overrides):
     max_attempts: Count | None = None
     retryable: bool | None = None
     lost_attempts: Count | None = None
-    jitter: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+    retry_for_seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
+    jitter: Jitter | None = None
     max_retry_after_seconds: Seconds | None = None
     exponential: ExponentialOverrides | None = None
     linear: LinearOverrides | None = None
     immediate: ImmediateOverrides | None = None
+    fixed: FixedOverrides | None = None
+    fibonacci: FibonacciOverrides | None = None
     policies: dict[Category, Policy] | None = None
 
 
@@ -133,7 +196,7 @@ def resolve_retry(*overrides: RetryOverrides) -> RetrySpec:
     return spec
 
 
-_NESTED: Final = ("exponential", "linear", "immediate")
+_NESTED: Final = ("exponential", "linear", "immediate", "fixed", "fibonacci")
 
 
 def _lay(spec: RetrySpec, override: RetryOverrides) -> RetrySpec:

@@ -6,9 +6,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.config import Settings, load_settings, load_settings_with_origins, masked, settings_reference
+from app.config import (
+    Settings,
+    load_settings,
+    load_settings_with_origins,
+    masked,
+    rules_reference,
+    settings_reference,
+)
 from app.domain.errors import ConfigInvalid, Problem
 from app.domain.retry import RetryOverrides
+from app.domain.rules import RuleSpec
 
 
 @pytest.fixture
@@ -130,7 +138,7 @@ def test_all_problems_of_both_sources_come_at_once(toml: Any) -> None:
         ("database_url", "localhost", "should be a URL"),
         ("database_url", "postgresql://h:port/d", "is not a URL"),
         ("broker_url", "sqs://", "not sqs://: bells are tested on Redis and RabbitMQ"),
-        ("retry__jitter", "2", "less than or equal to 1"),
+        ("retry__jitter", "2", "a number from 0 to 1, or one of none, full, equal"),
     ],
 )
 def test_a_wrong_value_is_told_what_is_right(toml: Any, key: str, value: str, says: str) -> None:
@@ -235,3 +243,106 @@ def test_every_duration_and_size_tells_its_unit() -> None:
             assert "seconds" in text.lower(), name
         if name.endswith("_bytes"):
             assert "bytes" in text, name
+
+
+RULES = """
+batch_size = 7
+
+[[rules]]
+name = "gateway-full"
+category = "resource"
+statuses = 503
+retry_after = 30
+
+[[rules]]
+name = "moved"
+category = "permanent"
+errors = ["shop.errors.Moved"]
+"""
+
+
+def test_rules_are_tables_that_know_their_line(toml: Any) -> None:
+    path = toml(RULES)
+
+    settings, origins = load_settings_with_origins(path, {})
+
+    first, second = (rule.to_rule() for rule in settings.rules)
+    assert (first.name, first.category, first.statuses, first.retry_after) == (
+        "gateway-full", "resource", (503,), 30,
+    )  # fmt: skip
+    assert (second.errors, second.policy) == (("shop.errors.Moved",), "")
+    assert [first.source, second.source] == [f"{path}:4", f"{path}:10"]
+    assert origins["rules.1.errors"] == f"{path}:13"
+
+
+def test_rules_of_the_environment_are_json_and_take_the_place_of_the_file_s(toml: Any) -> None:
+    given = '[{"name": "quota", "category": "resource", "codes": "quota_exceeded"}]'
+
+    settings, origins = load_settings_with_origins(toml(RULES), {"REMAND_RULES": given})
+
+    [rule] = (one.to_rule() for one in settings.rules)
+    assert (rule.name, rule.codes, rule.source) == ("quota", ("quota_exceeded",), "REMAND_RULES")
+    assert [key for key in origins if key.startswith("rules")] == ["rules"]
+
+
+def test_every_problem_of_every_rule_comes_at_once_with_line_number_and_name(toml: Any) -> None:
+    path = toml(
+        RULES
+        + """
+[[rules]]
+name = "mad"
+category = "resources"
+statuse = 503
+message = "("
+[[rules]]
+name = "all"
+category = "network"
+[[rules]]
+name = "odd"
+category = "network"
+errors = ["a b"]
+statuses = 299
+codes = 1205
+retry_after = true
+policy = "sometimes"
+"""
+    )
+
+    found = problems_of(path)
+
+    assert {(problem.line, problem.path) for problem in found} == {
+        (17, "rules[2] (mad).category"),
+        (18, "rules[2] (mad).statuse"),
+        (19, "rules[2] (mad).message"),
+        (20, "rules[3] (all)"),
+        (26, "rules[4] (odd).errors"),
+        (27, "rules[4] (odd).statuses"),
+        (28, "rules[4] (odd).codes[0]"),
+        (29, "rules[4] (odd).retry_after"),
+        (30, "rules[4] (odd).policy"),
+    }
+    told = {problem.path.partition(").")[2]: problem.message for problem in found}
+    assert "did you mean statuses?" in told["statuse"]
+    assert "is no regular expression" in told["message"]
+    assert "give errors, statuses, codes or message" in told[""]
+    assert "400 to 599" in told["statuses"]
+
+
+@pytest.mark.parametrize("given", ["a, b", '{"name": "x"}', "[1]"])
+def test_rules_of_the_environment_that_are_no_list_of_rules_are_refused(toml: Any, given: str) -> None:
+    [problem] = problems_of(toml(""), REMAND_RULES=given)
+
+    assert (problem.file, problem.code) == ("REMAND_RULES", "SETTING_INVALID")
+
+
+def test_shown_settings_hold_what_a_rule_says_and_no_more(toml: Any) -> None:
+    assert masked(load_settings(toml(RULES), {}))["rules"] == [
+        {"name": "gateway-full", "category": "resource", "statuses": [503], "retry_after": 30.0},
+        {"name": "moved", "category": "permanent", "errors": ["shop.errors.Moved"]},
+    ]
+
+
+def test_the_reference_names_every_key_of_a_rule_with_a_meaning() -> None:
+    for name, field in RuleSpec.model_fields.items():
+        assert field.description
+        assert f"| `{name}` |" in rules_reference()

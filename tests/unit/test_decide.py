@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.decide import Dead, EndedAttempt, Retry, decide, route
-from app.domain.retry import DEFAULT_RETRY, RetrySpec
+from app.domain.decide import Dead, EndedAttempt, Retry, decide, route, schedule
+from app.domain.queues import RETRY, queue_of
+from app.domain.retry import DEFAULT_RETRY, POLICIES, Fixed, Immediate, RetrySpec
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
@@ -83,14 +84,83 @@ def test_overrides_send_a_category_to_another_queue() -> None:
     assert route("resource", "linear", spec) == "linear"
 
 
+def test_policies_that_grow_alike_share_a_queue() -> None:
+    assert {policy: queue_of(policy) for policy in POLICIES} == {
+        "exponential": "retry.exponential",
+        "linear": "retry.linear",
+        "immediate": "retry.immediate",
+        "never": "retry.never",
+        "fibonacci": "retry.exponential",
+        "fixed": "retry.linear",
+    }
+    assert {queue_of(policy) for policy in POLICIES} == set(RETRY)
+    with pytest.raises(ValueError, match="sometimes"):
+        queue_of("sometimes")
+
+
+@pytest.mark.parametrize("attempt", [ended(), ended("timed_out"), ended("lost", failures=0, lost=1)])
+def test_retry_for_counts_from_the_first_failure_in_a_row(attempt: EndedAttempt) -> None:
+    rules: dict[str, Any] = {"retry_for_seconds": 600, "immediate": Immediate(60)}
+    last = NOW + timedelta(seconds=60) - timedelta(seconds=600)
+
+    in_time = judge(replace(attempt, failing_since=last), **rules)
+    late = judge(replace(attempt, failing_since=last - timedelta(seconds=1)), **rules)
+
+    assert isinstance(in_time, Retry)
+    assert isinstance(late, Dead)
+    assert late.reason == "max_retries_exceeded"
+    assert "failing since 2026-11-27 11:50:59 UTC" in late.explanation
+    assert "due at 2026-11-27 12:01:00 UTC" in late.explanation
+    assert "retry_for_seconds (600 s)" in late.explanation
+
+
+def test_without_retry_for_a_step_may_fail_for_years() -> None:
+    assert isinstance(judge(ended(failing_since=NOW - timedelta(days=9999))), Retry)
+
+
+def test_a_first_failure_is_judged_by_its_own_wait() -> None:
+    assert isinstance(judge(ended(), retry_for_seconds=60), Retry)
+    assert isinstance(judge(ended(), retry_for_seconds=59), Dead)
+
+
+def test_the_plan_goes_on_up_to_the_death() -> None:
+    plan = schedule(ended(), replace(DEFAULT_RETRY, max_attempts=4), now=NOW)
+
+    assert [one.attempt for one in plan] == [1, 2, 3, 4]
+    *retries, death = [one.decision for one in plan]
+    assert [one.delay.total_seconds() for one in retries if isinstance(one, Retry)] == [60, 120, 240]
+    assert isinstance(death, Dead)
+    assert [(one.least.total_seconds(), one.most.total_seconds()) for one in plan] == [
+        (51, 69), (102, 138), (204, 276), (0, 0),
+    ]  # fmt: skip
+
+
+def test_the_plan_ends_where_retry_for_ends() -> None:
+    plan = schedule(ended(), replace(DEFAULT_RETRY, max_attempts=99, retry_for_seconds=500), now=NOW)
+
+    assert len(plan) == 4  # due after 60, 180, 420 s; the fourth would be due after 900 s
+    assert "retry_for_seconds" in plan[-1].decision.explanation
+
+
+def test_the_longest_plan_stays_within_the_calendar() -> None:
+    spec = replace(DEFAULT_RETRY, max_attempts=10_000, fixed=Fixed(366 * 86_400))
+    assert len(schedule(ended(policy="fixed"), spec, now=NOW)) == 10_000
+
+
+def test_a_lost_attempt_has_no_plan() -> None:
+    with pytest.raises(ValueError, match="planned"):
+        schedule(ended("lost", lost=1), DEFAULT_RETRY, now=NOW)
+
+
 ATTEMPTS = st.builds(
     EndedAttempt,
     outcome=st.sampled_from(["failed", "timed_out", "lost"]),
     failures=st.integers(1, 9) | st.integers(1, 10**9),
     lost=st.integers(1, 9),
     category=st.just("network"),
-    policy=st.sampled_from(["exponential", "linear", "immediate", "never"]),
+    policy=st.sampled_from(POLICIES),
     retry_after=st.none() | st.timedeltas(timedelta(-1), timedelta(1)) | st.timedeltas(),
+    failing_since=st.none() | st.timedeltas(timedelta(0), timedelta(9)).map(lambda since: NOW - since),
 )
 SPECS = st.builds(
     replace,
@@ -98,6 +168,8 @@ SPECS = st.builds(
     max_attempts=st.integers(1, 9) | st.just(10**10),
     lost_attempts=st.integers(1, 9),
     retryable=st.sampled_from([True, True, True, False]),
+    retry_for_seconds=st.none() | st.floats(1, 1e6),
+    jitter=st.floats(0, 1) | st.sampled_from(["none", "full", "equal"]),
 )
 
 
@@ -113,6 +185,9 @@ def test_limits_hold_and_a_retry_is_never_early(
     assert spec.retryable
     assert attempt.policy != "never"
     assert decision.due_at == NOW + decision.delay >= NOW
+    if spec.retry_for_seconds is not None:
+        since = attempt.failing_since or NOW
+        assert (decision.due_at - since).total_seconds() <= spec.retry_for_seconds
     if attempt.outcome == "lost":
         assert attempt.lost < spec.lost_attempts
     else:

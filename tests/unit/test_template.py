@@ -153,6 +153,12 @@ def test_every_problem_comes_at_once_with_its_line() -> None:
         (HEAD + STEPS + "retry: {max_attempts: '3'}\n", "must be a whole number, not the text '3'"),
         (HEAD + STEPS + "retry: {max_attempts: 2.5}\n", "must be a whole number, not 2.5"),
         (HEAD + STEPS + "retry: {jitter: .nan}\n", "not a number that JSON has"),
+        (HEAD + STEPS + "retry: {jitter: 1.5}\n", "one of none, full, equal"),
+        (HEAD + STEPS + "retry: {jitter: '0.5'}\n", "one of none, full, equal"),
+        (HEAD + STEPS + "retry: {retry_for_seconds: 0}\n", "must be more than 0"),
+        (HEAD + STEPS + "retry:\n  policies:\n    network: fibonaci\n", "t.yaml:8:"),
+        (HEAD + STEPS + "retry: {policies: {network: fibonaci}}\n", "did you mean 'fibonacci'?"),
+        (HEAD + STEPS + "retry: {fibonacci: {bas_seconds: 1}}\n", "did you mean 'base_seconds'?"),
         (HEAD + STEPS + "retry:\n", "is empty; it must be a mapping"),
         (HEAD + STEPS + "priority: high\n", "must be a whole number, not the text 'high'"),
         (
@@ -271,7 +277,7 @@ def test_a_stored_definition_is_checked_like_a_file() -> None:
     st.lists(st.sampled_from(["a", "b", "c"]), max_size=3),
     st.none() | st.integers(0, 9),
     st.dictionaries(st.sampled_from(CATEGORIES), st.sampled_from(POLICIES)),
-    st.none() | st.floats(0, 1),
+    st.none() | st.floats(0, 1) | st.sampled_from(["none", "full", "equal"]),
 )
 def test_definitions_round_trip(
     names: list[str], priority: int | None, policies: dict[str, str], jitter: Any
@@ -414,3 +420,117 @@ def test_always_unique_has_no_key_unless_one_is_given() -> None:
     unique = with_identity("always_unique")
     assert identity_key(unique, {"a": 1}) is None
     assert identity_key(unique, {"a": 1}, "k") == identity_key(with_identity("caller_provided"), {}, "k")
+
+
+WITH_RULES = (
+    HEAD
+    + """rules:
+  - {name: busy, category: resource, statuses: [503, 5xx], retry_after: 30, policy: null}
+steps:
+  - name: a
+    handler: h.a
+    rules:
+      - {name: moved, category: permanent, errors: shop.errors.Moved}
+"""
+)
+
+
+def test_rules_of_a_template_and_of_a_step_are_kept_in_its_definition() -> None:
+    template = load_text(WITH_RULES)
+
+    assert to_definition(template)["rules"] == [
+        {"name": "busy", "category": "resource", "statuses": [503, "5xx"], "retry_after": 30.0}
+    ]
+    assert from_definition(to_definition(template)) == template
+    listed = WITH_RULES.replace("errors: shop.errors.Moved", "errors: [shop.errors.Moved]")
+    assert content_hash(load_text(listed)) == content_hash(template)
+    assert content_hash(load_text(WITH_RULES.replace("503", "504"))) != content_hash(template)
+
+
+def test_the_rules_for_a_step_are_its_own_before_the_templates_and_say_where_they_are_from() -> None:
+    template = load_text(WITH_RULES)
+
+    own, shared = template.rule_layers(template.steps[0])
+
+    assert [(rule.name, rule.source) for rule in own[1]] == [("moved", "step a of shop/orders:1")]
+    assert [(rule.name, rule.source) for rule in shared[1]] == [("busy", "template shop/orders:1")]
+    assert template.rule_layers() == [shared]
+
+
+def test_every_problem_of_every_rule_has_its_line() -> None:
+    text = (
+        HEAD
+        + """rules:
+  - {name: busy, category: resource, statuses: 503}
+  - name: full
+    category: resources
+    codes: 01000
+steps:
+  - name: a
+    handler: h.a
+    rules:
+      - name: moved
+        categry: permanent
+        errors: [a b]
+      - {name: all, category: network}
+"""
+    )
+
+    found = {(one.line, one.path): one.message for one in problems(text)}
+
+    assert set(found) == {
+        (7, "rules[1].category"),
+        (8, "rules[1].codes[0]"),
+        (13, "steps[0].rules[0].category"),
+        (14, "steps[0].rules[0].categry"),
+        (15, "steps[0].rules[0].errors"),
+        (16, "steps[0].rules[1]"),
+    }
+    assert found[8, "rules[1].codes[0]"] == '01000 is a number in YAML; quote it: "01000"'
+    assert found[14, "steps[0].rules[0].categry"].endswith("did you mean 'category'?")
+
+
+@pytest.mark.parametrize(
+    ("rules", "step_rules", "line", "says"),
+    [
+        ("[{name: a, category: network, codes: X1}, {name: a, category: network, codes: X2}]", "[]", 4,
+         "two rules are named 'a'"),
+        ("[{name: a, category: network, codes: X1}]", "[{name: a, category: network, codes: X2}]", 8,
+         "two rules are named 'a'"),
+        ("[]", "[{name: a, category: network, codes: X1}, {name: b, category: permanent, codes: X1}]", 8,
+         "have the same conditions and say otherwise"),
+        ("[{name: a, category: network, errors: E.A}, {name: b, category: network, errors: E.A, codes: X1}]",
+         "[]", 4, "is never reached"),
+    ],
+)  # fmt: skip
+def test_rules_that_contradict_each_other_are_told(rules: str, step_rules: str, line: int, says: str) -> None:
+    text = f"{HEAD}rules: {rules}\nsteps:\n  - name: a\n    handler: h.a\n    rules: {step_rules}\n"
+
+    [problem] = problems(text)
+
+    assert (problem.line, problem.code) == (line, "rule_conflict")
+    assert says in problem.message
+
+
+def test_a_step_may_say_otherwise_than_its_template_and_another_step_the_same() -> None:
+    own = "rules: [{name: mine, category: permanent, statuses: 503}]"
+    text = f"""{HEAD}rules: [{{name: all, category: network, statuses: 503}}]
+steps:
+  - {{name: a, handler: h.a, {own}}}
+  - {{name: b, handler: h.b, {own}}}
+"""
+
+    assert len(load_text(text).steps) == 2
+
+
+def test_a_stored_template_is_read_though_its_rules_contradict() -> None:
+    definition = to_definition(load_text(WITH_RULES))
+    definition["rules"].append({"name": "busy", "category": "permanent", "codes": ["X1"]})
+
+    assert len(from_definition(definition).rules) == 2
+
+
+def test_more_than_a_thousand_rules_are_refused() -> None:
+    rules = "".join(f"  - {{name: r{n}, category: network, codes: X{n}}}\n" for n in range(1001))
+
+    assert codes(f"{HEAD}rules:\n{rules}{STEPS}") == {"too_many_rules"}
