@@ -29,7 +29,8 @@ _SHOWN: Final[dict[Kind, str]] = {
     "status": "HTTP {}", "sqlstate": "SQLSTATE {}", "grpc": "gRPC {}", "smtp": "SMTP {}",
     "exit": "exit code {}", "amqp": "AMQP {}", "mongo": "MongoDB code {}", "mysql": "MySQL error {}",
     "sqlite": "{}", "ssl": "TLS {}",
-    "gai": "name resolution error {}", "api_code": "error code {}", "label": "label {}",
+    "gai": "name resolution error {}", "api_code": "error code {}", "code_word": "error code {}",
+    "label": "label {}",
     "header": "header {}",
 }  # fmt: skip
 
@@ -124,7 +125,8 @@ def _says_retryable(facts: Facts) -> bool | None:
     if "remand.errors.PermanentError" in facts.names:
         return False
     word = read(facts.exc, "retryable")
-    if isinstance(word, bool):
+    # A google-auth error says False unless somebody set it: no word, but a default.
+    if isinstance(word, bool) and (word or "google" not in facts.roots):
         return word
     if "celery.exceptions.Reject" in facts.names:
         return read(facts.exc, "requeue") is True
@@ -328,6 +330,7 @@ def _wrapped(exc: BaseException) -> Iterator[BaseException]:
         "exc",
         "cause",
         "original_exception",
+        "last_exception",
         "inner_exception",
     ):
         inner = read(exc, name)

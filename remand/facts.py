@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import re
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -27,10 +28,17 @@ _CLEAN = re.compile(r"[^a-z0-9]+")
 _STATUS_IN_TEXT = re.compile(
     r"\b(?:HTTP(?:/[\d.]+)?|status(?: code)?|too many)[ :=]+([45]\d\d)\b", re.IGNORECASE
 )
+_TLS_IN_TEXT = re.compile(r"\[(?:SSL|X509|PEM)(?::|\]) ?([A-Za-z0-9_]+(?: lib)?)")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{3,80}")
+# The numbers of <netdb.h>: HOST_NOT_FOUND, TRY_AGAIN, NO_RECOVERY, NO_DATA.
+_HERROR: Final = {1: socket.EAI_NONAME, 2: socket.EAI_AGAIN, 3: socket.EAI_FAIL, 4: socket.EAI_NONAME}
 _MYSQL_ROOTS: Final = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "asyncmy"})
 _EXIT_ROOTS: Final = frozenset({"subprocess", "docker", "sh", "invoke", "asyncssh", "fabric"})
 _AMQP_ROOTS: Final = frozenset({"amqp", "pika", "aiormq", "aio_pika"})
 _SMTP_ROOTS: Final = frozenset({"smtplib", "aiosmtplib"})
+_NOT_ERRNO_ROOTS: Final = _SMTP_ROOTS | {"ssl", "socket"}
+_MONGO_LOCATIONS: Final = 17_000
 _OWN_CODE_ROOTS: Final = _AMQP_ROOTS | _SMTP_ROOTS | {"pymongo", "kafka", "aiokafka"}
 
 
@@ -210,6 +218,11 @@ class Facts:
             key if kind == "status" else code_key(shown_code(kind, key)) for kind, key in self.codes()
         )
 
+    @_Once
+    def vendor_codes(self) -> tuple[str, ...]:
+        """Return the codes of a vendor's API as they stand in the exception, the answer or its body."""
+        return tuple(_vendor_codes(self))
+
     def status_in_text(self) -> int | None:
         found = _STATUS_IN_TEXT.search(self.text)
         return int(found.group(1)) if found else None
@@ -244,9 +257,42 @@ def _labels(facts: Facts) -> Iterator[Key]:
         read(exc, "orig"), (TypeError, ValueError, AttributeError, KeyError)
     ):
         yield "statement-parameter"
+    if _is_cut_json(exc):
+        yield "json-cut"
+
+
+def _is_cut_json(exc: BaseException) -> bool:
+    """Say whether a JSON document broke off: the decoder wanted more where there was no more."""
+    document, position = read(exc, "doc"), read(exc, "pos")
+    if not isinstance(document, str) or not isinstance(position, int) or not document.strip():
+        return False
+    return position >= len(document.rstrip()) or read(exc, "msg") == "Unterminated string starting at"
 
 
 def _api_codes(facts: Facts) -> Iterator[Key]:
+    for code in facts.vendor_codes:
+        yield plain_code(code)
+
+
+def _code_words(facts: Facts) -> Iterator[Key]:
+    for code in facts.vendor_codes:
+        yield from _words_of(code)
+
+
+@lru_cache(maxsize=1024)
+def _words_of(code: str) -> tuple[str, ...]:
+    """Return the ends of a code of several words: `DBInstanceNotFound` ends in `…notfound`."""
+    if _IDENTIFIER.fullmatch(code) is None:
+        return ()
+    words = [word.lower() for word in _WORDS.findall(code)]
+    if words and words[-1] in {"exception", "error", "fault"}:
+        words.pop()
+    if len(words) < 2:
+        return ()
+    return f"…{''.join(words[-3:])}", f"…{words[-2]}{words[-1]}", f"…{words[-1]}", f"{words[0]}…"
+
+
+def _vendor_codes(facts: Facts) -> Iterator[str]:
     exc, response, body = facts.exc, facts.response, facts.body
     said: list[object] = []
     if isinstance(response, Mapping) or callable(read(response, "get")):
@@ -271,15 +317,26 @@ def _api_codes(facts: Facts) -> Iterator[Key]:
         elif holder is not None and not isinstance(holder, str):
             said.append(read(holder, "code"))
     said += (error, *_reasons(read(exc, "errors") or item(error, "errors")))
-    for code in said:
-        if isinstance(code, str) and 0 < len(code) <= 80:
-            yield plain_code(code)
+    yield from (code for code in said if isinstance(code, str) and 0 < len(code) <= 80)
 
 
 def _reasons(errors: object) -> list[object]:
     if not isinstance(errors, (list, tuple)):
         return []
-    return [item(error, "reason") for error in errors[:5] if isinstance(error, Mapping)]
+    said = [item(error, "reason") for error in errors[:5] if isinstance(error, Mapping)]
+    return [*said, item(item(_worst_of_bulk(errors), "error"), "type")]
+
+
+def _worst_of_bulk(errors: object) -> object:
+    """Return the answer to the document of a bulk request that is worth another attempt most, or None.
+
+    Elasticsearch and OpenSearch tell `[{"index": {"status": 429, "error": {"type": …}}}, …]`.
+    """
+    if not isinstance(errors, (list, tuple)):
+        return None
+    held = [next(iter(e.values()), None) for e in errors[:100] if isinstance(e, Mapping) and len(e) == 1]
+    answers = [a for a in held if isinstance(item(a, "status"), int)]
+    return max(answers, key=lambda answer: item(answer, "status"), default=None)
 
 
 def plain_code(code: str) -> str:
@@ -303,6 +360,7 @@ def _mysql(facts: Facts) -> Iterator[Key]:
         number = read(facts.exc, "errno") or item(read(facts.exc, "args"), 0)
         if isinstance(number, int):
             yield number
+            yield f"{number // 1000}xxx"
 
 
 def _sqlite(facts: Facts) -> Iterator[Key]:
@@ -374,23 +432,37 @@ def _mongo(facts: Facts) -> Iterator[Key]:
     if "pymongo" not in facts.roots:
         return
     first = item(item(read(facts.exc, "details"), "writeErrors"), 0)
-    for code in (item(first, "code"), read(facts.exc, "code")):
+    concern = item(item(read(facts.exc, "details"), "writeConcernErrors"), 0)
+    for code in (item(first, "code"), item(concern, "code"), read(facts.exc, "code")):
         if isinstance(code, int):
             yield code
+            if code >= _MONGO_LOCATIONS:
+                yield "location"
 
 
 def _ssl(facts: Facts) -> Iterator[Key]:
-    if "ssl" in facts.roots and isinstance(reason := read(facts.exc, "reason"), str):
+    if "ssl" not in facts.roots:
+        return
+    reason = read(facts.exc, "reason")
+    if isinstance(reason, str):
         yield reason
+    elif found := _TLS_IN_TEXT.search(facts.text):
+        yield found.group(1).upper().replace(" ", "_")
 
 
 def _gai(facts: Facts) -> Iterator[Key]:
-    if "socket.gaierror" in facts.names and isinstance(number := read(facts.exc, "errno"), int):
+    number = read(facts.exc, "errno")
+    if not isinstance(number, int):
+        return
+    if "socket.gaierror" in facts.names:
         yield number
+    elif "socket.herror" in facts.names and number in _HERROR:
+        yield _HERROR[number]
 
 
 def _errnos(facts: Facts) -> Iterator[Key]:
-    if not isinstance(facts.exc, OSError) or facts.roots & (_SMTP_ROOTS | {"ssl"}):
+    # The numbers of OpenSSL, of mail servers and of name resolution are not those of the system.
+    if not isinstance(facts.exc, OSError) or facts.roots & _NOT_ERRNO_ROOTS:
         return
     number = read(facts.exc, "errno")
     # aiohttp copies the number of an OpenSSL error, which is always 1, into errno.
@@ -414,6 +486,7 @@ def _status_values(facts: Facts) -> Iterator[object]:
         if isinstance(response, Mapping):
             yield item(item(response, "ResponseMetadata"), "HTTPStatusCode")
     yield from (read(read(exc, "meta"), "status"), read(read(exc, "resp"), "status"))
+    yield item(_worst_of_bulk(read(exc, "errors")), "status")
     if facts.roots.isdisjoint(_OWN_CODE_ROOTS):
         yield read(exc, "code")
 
@@ -433,5 +506,6 @@ _READERS: Final[tuple[tuple[Kind, Callable[[Facts], Iterator[Key]]], ...]] = (
     ("gai", _gai),
     ("errno", _errnos),
     ("api_code", _api_codes),
+    ("code_word", _code_words),
     ("status", _statuses),
 )

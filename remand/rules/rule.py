@@ -15,6 +15,7 @@ Kind = Literal[
     "header",
     "label",
     "api_code",
+    "code_word",
     "sqlstate",
     "mysql",
     "sqlite",
