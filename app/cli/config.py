@@ -35,6 +35,8 @@ def _flat(values: Mapping[str, object], table: str = "") -> Iterator[tuple[str, 
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{table}{name}.")
+        elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+            yield from _flat({str(index): one for index, one in enumerate(value)}, f"{table}{name}.")
         else:
             yield f"{table}{name}", value
 

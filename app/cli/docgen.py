@@ -19,7 +19,7 @@ from app.cli.context import HELP, ROOT, Help
 from app.cli.demo_checks import DemoFailed
 from app.cli.docgen_states import state_machines
 from app.cli.errors import EXIT_CODES
-from app.config import settings_reference
+from app.config import rules_reference, settings_reference
 from app.telemetry import EVENTS
 from remand.errors import RemandError
 
@@ -92,7 +92,12 @@ def _settings() -> str:
         "Environment over TOML file (`--config`, `$REMAND_CONFIG`, else `./remand.toml`) over defaults."
         " Durations are seconds, sizes are bytes. `remand config show` says what holds, and whence."
     )
-    return f"# Settings\n\n{about}\n\n{settings_reference()}"
+    rules = (
+        "A rule is a table `[[rules]]`; templates and their steps have `rules:` with the same keys. All that "
+        "is given must hold; one of `errors`, `statuses`, `codes` and `message` must be given, and one value "
+        "may stand for a list of one."
+    )
+    return f"# Settings\n\n{about}\n\n{settings_reference()}\n## Rules\n\n{rules}\n\n{rules_reference()}"
 
 
 def _events() -> str:

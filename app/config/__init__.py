@@ -6,7 +6,14 @@ broker or Celery.
 """
 
 from app.config.load import load_settings, load_settings_with_origins
-from app.config.reference import masked, settings_reference
+from app.config.reference import masked, rules_reference, settings_reference
 from app.config.settings import Settings
 
-__all__ = ["Settings", "load_settings", "load_settings_with_origins", "masked", "settings_reference"]
+__all__ = [
+    "Settings",
+    "load_settings",
+    "load_settings_with_origins",
+    "masked",
+    "rules_reference",
+    "settings_reference",
+]

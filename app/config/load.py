@@ -50,7 +50,17 @@ def load_settings_with_origins(
         raise ConfigInvalid(problems) from None
     if problems:
         raise ConfigInvalid(problems)
-    return settings, {".".join(key): str(origin) for key, origin in given.origins.items()}
+    origins = {".".join(key): str(origin) for key, origin in given.origins.items()}
+    return _with_places(settings, given), origins
+
+
+def _with_places(settings: Settings, given: Given) -> Settings:
+    """Let each rule know where it was written."""
+    placed = []
+    for index, rule in enumerate(settings.rules):
+        origin = _origin(("rules", str(index)), given)
+        placed.append(rule.written_at(str(origin or "")))
+    return settings.model_copy(update={"rules": tuple(placed)}) if placed else settings
 
 
 def _from_file(path: Path | None, environ: Mapping[str, str]) -> Given:
@@ -65,9 +75,25 @@ def _problem(detail: ErrorDetails, given: Given) -> Problem:
     key = tuple(str(part) for part in detail["loc"] if part != "[key]")
     origin = _origin(key, given)
     file, line = (origin.file, origin.line) if origin else (None, None)
+    path = _path(key, given)
     if detail["type"] == "extra_forbidden":
-        return Problem(file, line, ".".join(key), _unknown(key, origin), "SETTING_UNKNOWN")
-    return Problem(file, line, ".".join(key), _wrong(key, detail, origin), "SETTING_INVALID")
+        return Problem(file, line, path, _unknown(key, origin), "SETTING_UNKNOWN")
+    return Problem(file, line, path, _wrong(key, detail, origin), "SETTING_INVALID")
+
+
+def _path(key: Key, given: Given) -> str:
+    """Write a key as people do, an entry of a list with its number and its name: `rules[2] (slow).policy`."""
+    path = ""
+    value: Any = given.values
+    for part in key:
+        if path and part.isdecimal():
+            value = value[int(part)] if isinstance(value, list) else None
+            name = value.get("name") if isinstance(value, dict) else None
+            path += f"[{part}] ({name})" if isinstance(name, str) else f"[{part}]"
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+            path += f".{part}" if path else part
+    return path
 
 
 def _origin(key: Key, given: Given) -> Origin | None:
@@ -84,6 +110,8 @@ def _unknown(key: Key, origin: Origin | None) -> str:
     alike = difflib.get_close_matches(name, _names(tuple(table)), n=1, cutoff=0.5)
     if not alike:
         return "is not a setting; docs/reference/settings.md lists them all"
+    if any(part.isdecimal() for part in table):
+        return f"is not a setting; did you mean {alike[0]}?"
     right = (*table, alike[0])
     in_environment = origin is not None and origin.line is None
     return f"is not a setting; did you mean {variable_of(right) if in_environment else '.'.join(right)}?"
@@ -91,7 +119,7 @@ def _unknown(key: Key, origin: Origin | None) -> str:
 
 def _names(table: Key) -> list[str]:
     model: type[BaseModel] = Settings
-    for name in table:
+    for name in (part for part in table if not part.isdecimal()):
         field = model.model_fields.get(name)
         inner = (
             next((kind for kind in kinds_of(field.annotation) if _is_model(kind)), None) if field else None

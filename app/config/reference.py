@@ -13,13 +13,15 @@ from pydantic.fields import FieldInfo
 from app.config.settings import Settings
 from app.config.sources import Key, variable_of
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides
+from app.domain.rules import RuleSpec
 from remand.redact import redact_text
 
 
 def masked(settings: Settings) -> dict[str, object]:
     """Return the settings as JSON-like values, URLs without their passwords; for `remand config show`."""
-    shown: dict[str, object] = settings.model_dump(mode="json", exclude={"retry"})
+    shown: dict[str, object] = settings.model_dump(mode="json", exclude={"retry", "rules"})
     shown["retry"] = settings.retry.model_dump(mode="json", exclude_none=True)
+    shown["rules"] = [rule.model_dump(mode="json", exclude_unset=True) for rule in settings.rules]
     return {name: redact_text(value) if isinstance(value, str) else value for name, value in shown.items()}
 
 
@@ -27,6 +29,19 @@ def settings_reference() -> str:
     """Return the Markdown table of every key: variable, default, bounds, meaning with unit."""
     head = "| key | environment variable | default | allowed | meaning |\n|---|---|---|---|---|\n"
     return head + "".join(f"{row}\n" for row in _rows())
+
+
+def rules_reference() -> str:
+    """Return the Markdown table of the keys of a rule: default, bounds, meaning with unit."""
+    head = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
+    rows = [
+        (name, "required" if field.is_required() else _default(field.get_default()), _allowed(field))
+        for name, field in RuleSpec.model_fields.items()
+    ]
+    return head + "".join(
+        f"| `{name}` | {default} | {allowed} | {RuleSpec.model_fields[name].description} |\n"
+        for name, default, allowed in rows
+    )
 
 
 def _rows() -> Iterator[str]:
@@ -50,7 +65,11 @@ _RETRY_MEANING: dict[Key, str] = {
     ("max_attempts",): "Executions of a step in all, the first included; lost attempts do not count.",
     ("retryable",): "Whether a failed step is run again at all.",
     ("lost_attempts",): "How often a step may be lost with its worker before it is dead-lettered as poison.",
-    ("jitter",): "Share of a delay, 0 to 1, by which it is spread at random.",
+    (
+        "retry_for_seconds",
+    ): "No retry is planned for later than this many seconds after the first failure in a row.",
+    ("jitter",): "Share of a delay, 0 to 1, by which it is spread at random to both sides; or `none`, `full` "
+    "(from 0 to the delay), `equal` (from half of it to the delay).",
     (
         "max_retry_after_seconds",
     ): "Longest Retry-After, in seconds, that is waited for; beyond it: dead letter.",
@@ -60,6 +79,9 @@ _RETRY_MEANING: dict[Key, str] = {
     ("linear", "step_seconds"): "Seconds that each failure adds to the delay.",
     ("linear", "cap_seconds"): "Longest delay, in seconds.",
     ("immediate", "delay_seconds"): "Seconds before every retry.",
+    ("fixed", "delay_seconds"): "Seconds before every retry.",
+    ("fibonacci", "base_seconds"): "Seconds before the first and the second retry.",
+    ("fibonacci", "cap_seconds"): "Longest delay, in seconds.",
     ("policies",): "Category → policy, where it differs from the classifier's.",
 }
 
@@ -72,6 +94,8 @@ def _default(value: object) -> str:
     match value:
         case None:
             return "unset"
+        case "":
+            return "none"
         case bool():
             return f"`{str(value).lower()}`"
         case float():

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from app.domain.retry import RetryOverrides
+from app.domain.rules import MAX_RULES, RuleSpec
 from remand.redact import redact_text
 
 DATABASE_SCHEMES = ("postgresql", "postgresql+psycopg2")
@@ -34,9 +35,19 @@ def _split(value: object) -> object:
         raise ValueError(f"starts like a JSON list but is none: {error}") from None
 
 
+def _parse(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error}") from None
+
+
 Seconds = Annotated[float, BeforeValidator(_refuse_bool)]
 Count = Annotated[int, BeforeValidator(_refuse_bool)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Rules = Annotated[tuple[RuleSpec, ...], BeforeValidator(_parse)]
 
 
 class Settings(BaseModel):
@@ -171,6 +182,12 @@ class Settings(BaseModel):
     )
     retry: RetryOverrides = Field(
         default_factory=RetryOverrides, description="Retry defaults of steps whose templates do not say."
+    )
+    rules: Rules = Field(
+        (),
+        max_length=MAX_RULES,
+        description="Rules of your own for the classifier, asked before the built-in ones; "
+        "in the environment a JSON list.",
     )
 
     @field_validator("log_level", mode="before")

@@ -24,6 +24,7 @@ OTHERS = (CONFIG_VARIABLE, TEST_PREFIX, "REMAND_USER", "REMAND_EMBEDDED_")
 Key: TypeAlias = tuple[str, ...]
 
 _TABLE = re.compile(r"\s*\[\s*([\w.\-]+)\s*\]")
+_ENTRY = re.compile(r"\s*\[\[\s*([\w.\-]+)\s*\]\]")
 _KEY = re.compile(r"\s*([\w.\-]+)\s*=")
 
 
@@ -48,9 +49,10 @@ class Given:
 
     def over(self, lower: Given) -> Given:
         """Return both together; where both have a key, this source wins. Tables merge key by key."""
+        hidden = {key for key in lower.origins if any(key[:n] in self.origins for n in range(1, len(key)))}
         return Given(
             _merged(lower.values, self.values),
-            {**lower.origins, **self.origins},
+            {key: origin for key, origin in (lower.origins | self.origins).items() if key not in hidden},
             (*lower.problems, *self.problems),
         )
 
@@ -96,8 +98,14 @@ def _lines(text: str) -> dict[Key, int]:
     # tomllib keeps no positions. This sees every key that begins a line, which is how settings are written.
     lines: dict[Key, int] = {}
     table: Key = ()
+    entries: dict[Key, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        if header := _TABLE.match(line):
+        if entry := _ENTRY.match(line):
+            name = tuple(entry[1].split("."))
+            table = (*name, str(entries.setdefault(name, 0)))
+            entries[name] += 1
+            lines[table] = number
+        elif header := _TABLE.match(line):
             table = tuple(header[1].split("."))
             lines.setdefault(table, number)
         elif pair := _KEY.match(line):

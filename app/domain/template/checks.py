@@ -1,6 +1,6 @@
 """Own the rules that one key alone cannot break: the graph of steps, reserved queues, the input schema.
 
-They look at raw values and pass over what has the wrong shape, so that their problems and
+Most look at raw values and pass over what has the wrong shape, so that their problems and
 those of `wording` are found in one go.
 """
 
@@ -17,9 +17,10 @@ from jsonschema import Draft202012Validator
 
 from app.domain import dag
 from app.domain.jsonvalue import Path
-from app.domain.template.model import RESERVED_QUEUES
+from app.domain.template.model import RESERVED_QUEUES, Template
 from app.domain.template.source import Document
 from app.domain.template.wording import nearest
+from remand.rules.user import conflicts
 
 _MOST_SUGGESTIONS = 20
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -38,6 +39,19 @@ def check(document: Document) -> None:
         document.add(path, f"the steps wait for each other: {dag.cycle_text(cycle)}", "cycle")
     _check_queues(document)
     _check_schema(document)
+
+
+def check_rules(document: Document, template: Template) -> None:
+    """Add what is wrong with the classifier's rules taken together. A stored template has passed."""
+    layers = template.rule_layers()
+    for told in conflicts(layers):
+        document.add(("rules",), told, "rule_conflict")
+    for index, step in enumerate(template.steps):
+        if step.rules:
+            own, names = template.rule_layers(step)[:1], {rule.name for rule in step.rules}
+            shared = [(place, [rule for rule in rules if rule.name in names]) for place, rules in layers]
+            for told in conflicts([*own, *shared]):
+                document.add(("steps", index, "rules"), told, "rule_conflict")
 
 
 def _raw_steps(document: Document) -> Iterator[tuple[int, dict[str, Any]]]:

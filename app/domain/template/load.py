@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import JsonInvalid, Problem, TemplateInvalid
 from app.domain.jsonvalue import encode, first_problem
-from app.domain.template.checks import check
+from app.domain.template.checks import check, check_rules
 from app.domain.template.model import Template
 from app.domain.template.source import Document, read_documents
 from app.domain.template.wording import say
@@ -120,8 +120,10 @@ def _read(text: str, source: str, problems: list[Problem]) -> list[tuple[Templat
             continue
         documents += 1
         template = _template(document)
-        problems.extend(sorted(document.problems, key=lambda problem: problem.line or 0))
         if template is not None:
+            check_rules(document, template)
+        problems.extend(sorted(document.problems, key=lambda problem: problem.line or 0))
+        if template is not None and not document.problems:
             found.append((template, document.line_of(()) or 1))
     if documents == 0:
         problems.append(

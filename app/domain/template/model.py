@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.jsonvalue import canonical_json
 from app.domain.retry import RetryOverrides, Seconds
+from app.domain.rules import MAX_RULES, RuleSpec
+from remand.rules.user import UserRule
 
 MAX_STEPS: Final = 10_000
 DEFAULT_QUEUE: Final = "steps"
@@ -26,6 +28,7 @@ Version = Annotated[str, Field(pattern=VERSION_PATTERN)]
 HandlerName = Annotated[str, Field(pattern=HANDLER_PATTERN)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 Timeout = Annotated[Seconds, Field(gt=0)]
+Rules = Annotated[tuple[RuleSpec, ...], Field(max_length=MAX_RULES)]
 
 
 class StepSpec(BaseModel):
@@ -44,6 +47,8 @@ class StepSpec(BaseModel):
     timeout_seconds: Timeout | None = None
     """Of one attempt; None means the setting `default_step_timeout_seconds`."""
     retry: RetryOverrides = RetryOverrides()
+    rules: Rules = ()
+    """What the classifier asks first for a failure of this step; see `remand.rules.user`."""
     commit: Literal["batch", "each"] = "batch"
     """`each` makes the result durable before the worker takes the next step; `batch` within milliseconds."""
 
@@ -68,12 +73,25 @@ class Template(BaseModel):
     on_failure: Literal["finish_branches", "fail_fast"] = "finish_branches"
     priority: Priority = DEFAULT_PRIORITY
     retry: RetryOverrides = RetryOverrides()
+    rules: Rules = ()
+    """What the classifier asks after a step's own rules."""
     steps: Annotated[tuple[StepSpec, ...], Field(min_length=1, max_length=MAX_STEPS)]
 
     @property
     def ref(self) -> str:
         """Return the full name, `namespace/name:version`."""
         return f"{self.namespace}/{self.name}:{self.version}"
+
+    def step(self, name: str) -> StepSpec | None:
+        """Return a step, None when there is none of that name."""
+        return next((one for one in self.steps if one.name == name), None)
+
+    def rule_layers(self, step: StepSpec | None = None) -> list[tuple[str, list[UserRule]]]:
+        """Return the rules for a step, or the template's alone, by place; what is asked first is first."""
+        places = [(f"step {step.name} of {self.ref}", step.rules)] if step is not None and step.rules else []
+        if self.rules:
+            places.append((f"template {self.ref}", self.rules))
+        return [(place, [rule.to_rule(place) for rule in rules]) for place, rules in places]
 
 
 def to_definition(template: Template) -> dict[str, Any]:
@@ -95,6 +113,6 @@ def _without_nulls(definition: dict[str, Any]) -> dict[str, Any]:
     for key, value in kept.items():
         if isinstance(value, dict):
             kept[key] = _without_nulls(value)
-        elif key == "steps":
-            kept[key] = [_without_nulls(step) for step in value]
+        elif key in {"steps", "rules"}:
+            kept[key] = [_without_nulls(item) for item in value]
     return kept

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
-from app.domain import retry
+from app.domain import retry, rules
 from app.domain.jsonvalue import Path
 from app.domain.template.model import MAX_STEPS, StepSpec, Template
 from app.domain.template.source import Document
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 _MODELS: Final[dict[str, type[BaseModel]]] = {
     "steps": StepSpec,
+    "rules": rules.RuleSpec,
     "retry": retry.RetryOverrides,
     "exponential": retry.ExponentialOverrides,
     "linear": retry.LinearOverrides,
     "immediate": retry.ImmediateOverrides,
+    "fixed": retry.FixedOverrides,
+    "fibonacci": retry.FibonacciOverrides,
 }
 _WANTED: Final = {
     "string_type": "text",
@@ -80,7 +83,8 @@ def _keys_beside(path: Path) -> list[str]:
 
 
 def _wrong_type(document: Document, path: Path, wanted: str, given: Any) -> str:
-    written = document.written.get(path)
+    # One value in place of a list stands where the list is expected.
+    written = document.written.get(path) or (document.written.get(path[:-1]) if path[-1:] == (0,) else None)
     match given:
         case None:
             return f"is empty; it must be {wanted}, or the key left out if it has a default"
@@ -123,6 +127,8 @@ def _other(path: Path, error: ErrorDetails) -> tuple[str, str]:
             return f"{str(error['input'])[:80]!r} is not a good name: {rule}", "bad_name"
         case "too_short":
             return "is empty; a template needs at least one step", "no_steps"
+        case "too_long" if path[-1] == "rules":
+            return f"has more than {rules.MAX_RULES:,} rules", "too_many_rules"
         case "too_long":
             return f"has more than {MAX_STEPS:,} steps; split the workflow", "too_many_steps"
         case _:
