@@ -9,17 +9,24 @@ from itertools import chain
 from typing import Final
 
 from remand.rules import (
-    brokers,
+    amqp,
     celery,
     cloud,
     grpc,
     http,
+    kafka,
+    mongo,
+    mysql,
     os_network,
+    postgres,
     processes,
     product,
     python,
+    redis,
     saas,
+    search,
     sql,
+    sqlite,
     text,
 )
 from remand.rules.book import RuleBook
@@ -37,8 +44,15 @@ _FAMILIES: Final = (
     saas,
     cloud,
     grpc,
+    postgres,
+    mysql,
+    sqlite,
     sql,
-    brokers,
+    redis,
+    amqp,
+    kafka,
+    mongo,
+    search,
     celery,
     text,
 )

@@ -1,0 +1,201 @@
+"""Rules for Redis and Valkey: the classes of redis-py, and the first word of an error reply."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remand.rules.rule import (
+    EXPONENTIAL,
+    IMMEDIATE,
+    NETWORK,
+    PERMANENT,
+    PERMISSION,
+    RESOURCE,
+    TRANSIENT,
+    VALIDATION,
+    Rule,
+    under,
+)
+
+_SOURCE: Final = "redis-py EXCEPTION_CLASSES; redis.io/docs"
+_REDIS: Final = ("redis.exceptions", "valkey.exceptions")
+
+RULES: Final = (
+    Rule(
+        "redis.denied",
+        "type",
+        under(
+            *_REDIS,
+            names="AuthenticationError AuthorizationError NoPermissionError "
+            "AuthenticationWrongNumberOfArgsError",
+        ),
+        PERMISSION,
+        "Redis refuses the login or the right",
+        _SOURCE,
+    ),
+    Rule(
+        "redis.loading",
+        "type",
+        under(
+            *_REDIS,
+            names="BusyLoadingError ClusterDownError MasterDownError SlotNotCoveredError ReadOnlyError",
+        ),
+        TRANSIENT,
+        "Redis is loading, failing over or reconfiguring",
+        _SOURCE,
+    ),
+    Rule(
+        "redis.moved",
+        "type",
+        under(*_REDIS, names="MovedError AskError TryAgainError"),
+        TRANSIENT,
+        "the key moved to another node",
+        _SOURCE,
+        IMMEDIATE,
+    ),
+    Rule(
+        "redis.watch",
+        "type",
+        under(*_REDIS, names="WatchError"),
+        TRANSIENT,
+        "a watched key changed; run it again",
+        _SOURCE,
+        IMMEDIATE,
+    ),
+    Rule(
+        "redis.lock",
+        "type",
+        under(*_REDIS, names="LockError"),
+        TRANSIENT,
+        "somebody else holds the lock",
+        _SOURCE,
+    ),
+    Rule(
+        "redis.memory",
+        "type",
+        under(*_REDIS, names="OutOfMemoryError"),
+        RESOURCE,
+        "Redis has used up its memory",
+        _SOURCE,
+    ),
+    Rule(
+        "redis.own-pool",
+        "type",
+        under(*_REDIS, names="MaxConnectionsError"),
+        RESOURCE,
+        "no free connection to Redis",
+        _SOURCE,
+        EXPONENTIAL,
+    ),
+    Rule(
+        "redis.data",
+        "type",
+        under(*_REDIS, names="DataError InvalidData"),
+        VALIDATION,
+        "the value cannot be sent to Redis",
+        _SOURCE,
+    ),
+    Rule(
+        "redis.usage",
+        "type",
+        under(
+            *_REDIS,
+            names="ClusterCrossSlotError CrossSlotTransactionError ModuleError NoScriptError "
+            "InvalidPipelineStack "
+            "PubSubError RedisClusterException",
+        ),
+        PERMANENT,
+        "Redis is used or configured wrongly",
+        _SOURCE,
+        confidence=0.85,
+    ),
+    Rule(
+        "redis.timeout",
+        "type",
+        under(*_REDIS, names="TimeoutError"),
+        NETWORK,
+        "Redis did not answer in time",
+        _SOURCE,
+    ),
+    Rule(
+        "redis.connection-full",
+        "type",
+        under(*_REDIS, names="ConnectionError"),
+        RESOURCE,
+        "no free connection to Redis",
+        _SOURCE,
+        EXPONENTIAL,
+        text=r"too many connections|max number of clients|no connection available",
+    ),
+    Rule(
+        "redis.connection-denied",
+        "type",
+        under(*_REDIS, names="ConnectionError"),
+        PERMISSION,
+        "Redis refuses the login",
+        _SOURCE,
+        text=r"WRONGPASS|NOAUTH|invalid password|authentication required",
+    ),
+    Rule(
+        "redis.connection",
+        "fallback",
+        under(*_REDIS, names="ConnectionError"),
+        NETWORK,
+        "the connection to Redis failed",
+        _SOURCE,
+    ),
+    Rule(
+        "redis.busy",
+        "type",
+        under(*_REDIS, names="ResponseError"),
+        TRANSIENT,
+        "Redis is busy, loading or failing over",
+        _SOURCE,
+        text=r"^(BUSY|LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|NOREPLICAS|UNBLOCKED|FAILOVER)\b",
+    ),
+    Rule(
+        "redis.response-memory",
+        "type",
+        under(*_REDIS, names="ResponseError"),
+        RESOURCE,
+        "Redis is out of memory or disk",
+        _SOURCE,
+        text=r"^(OOM|MISCONF)\b|used memory > 'maxmemory'|max number of clients",
+    ),
+    Rule(
+        "redis.response-denied",
+        "type",
+        under(*_REDIS, names="ResponseError"),
+        PERMISSION,
+        "Redis refuses the login or the right",
+        _SOURCE,
+        text=r"^(NOAUTH|WRONGPASS|NOPERM)\b|operation not permitted|invalid password",
+    ),
+    Rule(
+        "redis.response-exec",
+        "type",
+        under(*_REDIS, names="ExecAbortError"),
+        PERMANENT,
+        "a command of the transaction was refused",
+        _SOURCE,
+        confidence=0.7,
+    ),
+    Rule(
+        "redis.response",
+        "type",
+        under(*_REDIS, names="ResponseError"),
+        PERMANENT,
+        "Redis refuses the command",
+        _SOURCE,
+        confidence=0.85,
+    ),
+    Rule(
+        "redis.any",
+        "fallback",
+        under(*_REDIS, names="RedisError"),
+        TRANSIENT,
+        "Redis failed without saying how",
+        _SOURCE,
+        confidence=0.5,
+    ),
+)
