@@ -8,19 +8,19 @@ case of its library, the error it was raised beside, and at last "unclassified".
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from remand.facts import HOSTILE, Facts, item, read
+from remand.facts import HOSTILE, Facts, read
 from remand.rules import BOOK, POLICY_OF, Key, Kind, Rule, RuleBook
 from remand.rules.layers import LayeredRules
 from remand.rules.user import AnyRule, Conditions, FunctionRule, UserRule, Verdict, place_of
+from remand.wrapped import members_of, wrapped
 
 UNCLASSIFIED: Final = "unclassified"
 _DEPTH: Final = 24
-_MEMBERS: Final = 200
 _NEVER: Final = frozenset(category for category, policy in POLICY_OF.items() if policy == "never")
 _EXCEPTIONS: Final = 500
 """Looked at in one call, at most: an exception may make a new one whenever it is asked for its cause."""
@@ -146,7 +146,7 @@ def _registered(facts: Facts, look: _Look) -> Classification | None:
     verdict = _by_users(facts, users)
     if verdict is not None or isinstance(facts.exc, BaseExceptionGroup):
         return verdict
-    for inner in _wrapped(facts.exc):
+    for inner in wrapped(facts.exc):
         if (verdict := _deeper(inner, look)) is not None:
             return _passed_on(facts, verdict, 0.95)
     return None
@@ -220,22 +220,6 @@ def _group(facts: Facts, look: _Look) -> Classification | None:
     return replace(worst, explanation=f"{facts.names[0]} holds {worst.explanation}"[:1000])
 
 
-def members_of(group: BaseException) -> Iterator[BaseException]:
-    """Yield the exceptions of a group and of the groups in it, each once, at most 200."""
-    pending, seen = [group], set[int]()
-    for _ in range(_MEMBERS):
-        if not pending:
-            return
-        exc = pending.pop()
-        if id(exc) in seen:
-            continue
-        seen.add(id(exc))
-        if isinstance(exc, BaseExceptionGroup):
-            pending.extend(m for m in list(exc.exceptions)[:_MEMBERS] if isinstance(m, BaseException))
-        else:
-            yield exc
-
-
 def _weight(verdict: Classification) -> tuple[int, bool]:
     return _RANK[verdict.policy], verdict.rule != UNCLASSIFIED
 
@@ -281,7 +265,7 @@ def _codes(facts: Facts, look: _Look) -> Classification | None:
 
 
 def _causes(facts: Facts, look: _Look) -> Classification | None:
-    for cause in _wrapped(facts.exc):
+    for cause in wrapped(facts.exc):
         verdict = _judge_inner(cause, look)
         if verdict is not None and verdict.rule != UNCLASSIFIED:
             return _passed_on(facts, verdict, 0.95)
@@ -318,34 +302,6 @@ def _judge_inner(exc: BaseException, look: _Look) -> Classification | None:
         return _judge(exc, look)
     finally:
         look.depth -= 1
-
-
-def _wrapped(exc: BaseException) -> Iterator[BaseException]:
-    """Yield what an exception stands for: causes that Python and libraries keep in it."""
-    for name in (
-        "__cause__",
-        "orig",
-        "reason",
-        "os_error",
-        "exc",
-        "cause",
-        "original_exception",
-        "last_exception",
-        "inner_exception",
-    ):
-        inner = read(exc, name)
-        if isinstance(inner, BaseException):
-            yield inner
-    if (attempt := read(exc, "last_attempt")) is not None:
-        # tenacity keeps a finished future; a private field is read because `.exception()` may wait.
-        inner = read(attempt, "_exception")
-        if isinstance(inner, BaseException):
-            yield inner
-    kwargs, args, errors = read(exc, "kwargs"), read(exc, "args"), read(exc, "errors")
-    held: list[Any] = [item(kwargs, "error")] if isinstance(kwargs, dict) else []
-    held += args[:5] if isinstance(args, tuple) else ()
-    held += list(errors.values())[:5] if isinstance(errors, dict) else ()
-    yield from (inner for inner in held if isinstance(inner, BaseException))
 
 
 def _texts(facts: Facts, look: _Look) -> Classification | None:
@@ -397,4 +353,4 @@ _STAGES: Final[tuple[_Stage, ...]] = (
     _own_word, _registered, _group, _type, _codes, _base, _causes, _texts, _fallback, _context,
 )  # fmt: skip
 
-__all__ = ["UNCLASSIFIED", "Classification", "classify", "members_of"]
+__all__ = ["UNCLASSIFIED", "Classification", "classify"]

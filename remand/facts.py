@@ -206,7 +206,14 @@ class Facts:
         return self.now if self.now is not None else datetime.now(UTC)
 
     def codes(self) -> Iterator[tuple[Kind, Key]]:
-        """Yield the codes that the exception carries, the most telling first."""
+        """Yield the codes that the exception carries, the most telling first, each before its class."""
+        for kind, key in self.exact_codes():
+            yield kind, key
+            if kind in _BROADER and (broader := _BROADER[kind](key)) is not None:
+                yield kind, broader
+
+    def exact_codes(self) -> Iterator[tuple[Kind, Key]]:
+        """Yield the codes as they are, without the classes they belong to."""
         for kind, reader in _READERS:
             for key in reader(self):
                 yield kind, key
@@ -215,7 +222,9 @@ class Facts:
     def code_keys(self) -> frozenset[int | str]:
         """Return all codes as users' rules name them; HTTP statuses as 503 and "5xx"."""
         return frozenset(
-            key if kind == "status" else code_key(shown_code(kind, key)) for kind, key in self.codes()
+            key if kind == "status" else code_key(shown_code(kind, key))
+            for kind, key in self.codes()
+            if kind != "code_word"
         )
 
     @_Once
@@ -352,7 +361,6 @@ def _sqlstates(facts: Facts) -> Iterator[Key]:
         code = item(first, "C") if isinstance(first, dict) else first if "pyodbc" in facts.roots else None
     if isinstance(code, str) and len(code) == 5:
         yield code
-        yield code[:2]
 
 
 def _mysql(facts: Facts) -> Iterator[Key]:
@@ -360,14 +368,12 @@ def _mysql(facts: Facts) -> Iterator[Key]:
         number = read(facts.exc, "errno") or item(read(facts.exc, "args"), 0)
         if isinstance(number, int):
             yield number
-            yield f"{number // 1000}xxx"
 
 
 def _sqlite(facts: Facts) -> Iterator[Key]:
     name = read(facts.exc, "sqlite_errorname")
     if isinstance(name, str):
         yield name
-        yield "_".join(name.split("_")[:2])
 
 
 def _grpc(facts: Facts) -> Iterator[Key]:
@@ -404,7 +410,6 @@ def _smtp(facts: Facts) -> Iterator[Key]:
     if numbers:
         # One address that may yet succeed is worth another attempt.
         yield numbers[0]
-        yield numbers[0] // 100 * 100
 
 
 def _exits(facts: Facts) -> Iterator[Key]:
@@ -436,8 +441,6 @@ def _mongo(facts: Facts) -> Iterator[Key]:
     for code in (item(first, "code"), item(concern, "code"), read(facts.exc, "code")):
         if isinstance(code, int):
             yield code
-            if code >= _MONGO_LOCATIONS:
-                yield "location"
 
 
 def _ssl(facts: Facts) -> Iterator[Key]:
@@ -474,7 +477,6 @@ def _statuses(facts: Facts) -> Iterator[Key]:
     for value in _status_values(facts):
         if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
             yield int(value)
-            yield f"{value // 100}xx"
             return
 
 
@@ -509,3 +511,13 @@ _READERS: Final[tuple[tuple[Kind, Callable[[Facts], Iterator[Key]]], ...]] = (
     ("code_word", _code_words),
     ("status", _statuses),
 )
+
+_BROADER: Final[dict[Kind, Callable[[Any], Key | None]]] = {
+    "sqlstate": lambda code: code[:2],
+    "sqlite": lambda name: "_".join(name.split("_")[:2]),
+    "mysql": lambda number: f"{number // 1000}xxx",
+    "mongo": lambda code: "location" if code >= _MONGO_LOCATIONS else None,
+    "smtp": lambda number: number // 100 * 100,
+    "status": lambda status: f"{status // 100}xx",
+}
+"""The class that a code belongs to, of which a rule may speak as well."""

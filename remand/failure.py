@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import traceback as tracebacks
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Final
 
-from remand.classify import Classification, classify, members_of
+from remand.classify import Classification, classify
 from remand.facts import HOSTILE, qualified, read
+from remand.fingerprint import fingerprint
+from remand.recorded import facts_of
+from remand.rules import BOOK, RuleBook
+from remand.wrapped import members_of
 
 _CAUSES: Final = 20
 _FRAMES: Final = 60
@@ -28,6 +32,8 @@ class Failure:
     """Hold one failure as data.
 
     `error_class` is qualified; `causes` are `class: message` of what led to it, nearest first, each once.
+    `facts`: what rules look at (`remand.recorded`). `fingerprint`: the same for failures that differ in
+    values only; empty for a failure recorded without one.
     """
 
     error_class: str
@@ -35,6 +41,8 @@ class Failure:
     traceback: str
     classification: Classification
     causes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON types only; `retry_after` in seconds or null."""
@@ -53,11 +61,13 @@ class Failure:
                 "confidence": verdict.confidence,
                 "explanation": verdict.explanation,
             },
+            "facts": dict(self.facts),
+            "fingerprint": self.fingerprint,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Failure:
-        """Rebuild what `to_json` gave. Raises KeyError when a field is missing."""
+        """Rebuild what `to_json` gave; facts and fingerprint may be missing. Raises KeyError for the rest."""
         verdict = data["classification"]
         wait = verdict["retry_after"]
         classification = Classification(
@@ -69,7 +79,13 @@ class Failure:
             explanation=verdict["explanation"],
         )
         return cls(
-            data["error_class"], data["message"], data["traceback"], classification, tuple(data["causes"])
+            error_class=data["error_class"],
+            message=data["message"],
+            traceback=data["traceback"],
+            classification=classification,
+            causes=tuple(data["causes"]),
+            facts=data.get("facts", {}),
+            fingerprint=data.get("fingerprint", ""),
         )
 
 
@@ -82,33 +98,32 @@ def capture(
     *,
     now: datetime | None = None,
     redact: Callable[[str], str] = _as_it_is,
+    book: RuleBook = BOOK,
     max_message: int = 4096,
     max_traceback: int = 16384,
 ) -> Failure:
     """Return the exception as a value. Never raises for anything the exception does.
 
     Lengths are in characters; longer text loses its middle. `redact` sees every text before it is cut,
-    so that no half of a secret escapes it.
+    so that no half of a secret escapes it. `book` holds the rules that classify it.
     """
-    verdict = classify(exc, now=now)
+    verdict = classify(exc, now=now, book=book)
 
     def clean(text: str, limit: int) -> str:
         # Bounds the work of `redact`; the edges of this cut are thrown away by the second one.
         return cut(storable(redact(cut(text, limit * 8))), limit)
 
+    error_class, message = clean(_class_name(exc), 512), clean(_message(exc), max_message)
+    trace = clean("".join(_trace(exc)), max_traceback)
     return Failure(
-        error_class=clean(_class_name(exc), 512),
-        message=clean(_message(exc), max_message),
-        traceback=clean("".join(_trace(exc)), max_traceback),
-        classification=Classification(
-            verdict.category,
-            verdict.policy,
-            verdict.retry_after,
-            verdict.rule,
-            verdict.confidence,
-            clean(verdict.explanation, 1024),
-        ),
+        error_class=error_class,
+        message=message,
+        traceback=trace,
+        classification=replace(verdict, explanation=clean(verdict.explanation, 1024)),
         causes=tuple(clean(f"{_class_name(c)}: {_message(c)}", _CAUSE_MESSAGE) for c in _led_to(exc)),
+        facts=facts_of(exc, clean),
+        # Where nothing is said, the place is all that tells one failure from another.
+        fingerprint=fingerprint(error_class, message, "" if message else trace),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import errno
 import json
 from datetime import timedelta
 from typing import Any
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 
 from remand.errors import RateLimited
 from remand.failure import Failure, capture, chain, cut, storable
+from remand.fingerprint import fingerprint
 from remand.redact import redact_text
+from remand.rules import BOOK
+from remand.rules.user import UserRule
 
 
 class Unprintable(Exception):
@@ -121,3 +126,81 @@ def test_every_text_becomes_storable(text: str) -> None:
     clean = storable(text)
     clean.encode("utf-8")
     assert "\x00" not in clean
+
+
+class Enumerated(enum.IntEnum):
+    BUSY = 503
+
+
+class ApiError(ValueError):
+    """Carries codes as clients do."""
+
+    def __init__(self, message: str, **codes: object) -> None:
+        super().__init__(message)
+        self.__dict__.update(codes)
+
+
+def test_keeps_what_rules_look_at() -> None:
+    facts = capture(ApiError("no", status_code=Enumerated.BUSY, code="slow_down", type="busy")).to_json()[
+        "facts"
+    ]
+    assert facts["codes"] == {"status": 503, "api_code": ["busy", "slow_down"]}
+    assert type(facts["codes"]["status"]) is int
+    assert facts["bases"][0].endswith(".ApiError")
+    assert facts["bases"][-2:] == ["builtins.BaseException", "builtins.object"]
+    assert "wrapped" not in facts
+    assert json.loads(json.dumps(facts)) == facts
+
+
+def test_keeps_the_facts_of_what_is_wrapped_nearest_first() -> None:
+    outer, middle, inner = RuntimeError("a"), ApiError("b", status_code=404), OSError(errno.ENOSPC, "c")
+    outer.__cause__, middle.__context__, inner.__cause__ = middle, inner, outer
+    wrapped = capture(outer).facts["wrapped"]
+    assert [(one["message"], one["codes"]) for one in wrapped] == [
+        ("b", {"status": 404}),
+        (f"[Errno {errno.ENOSPC}] c", {"errno": errno.ENOSPC}),
+    ]
+    group = ExceptionGroup("g", [ValueError(str(number)) for number in range(50)])
+    assert len(capture(group).facts["wrapped"]) == 5
+
+
+def test_facts_survive_hostility_and_are_redacted() -> None:
+    facts = capture(ApiError("x", status_code=10**5000, errno=10**5000, code="secret=hunter2")).facts
+    json.dumps(facts)
+    assert capture(Unprintable()).facts["codes"] == {}
+    hidden = capture(
+        caused(RuntimeError("x"), OSError("password=hunter2")),
+        redact=lambda text: redact_text(text, ["password"]),
+    )
+    assert "hunter2" not in json.dumps(hidden.to_json())
+
+
+def caused(outer: BaseException, inner: BaseException) -> BaseException:
+    outer.__cause__ = inner
+    return outer
+
+
+def test_fingerprint_is_of_what_is_stored() -> None:
+    one, two = capture(ValueError("order 1 is gone")), capture(ValueError("order 22 is gone"))
+    assert one.fingerprint == two.fingerprint == fingerprint("builtins.ValueError", one.message)
+    assert capture(ValueError("no such order")).fingerprint != one.fingerprint
+    silent = capture(caught(deep, 3)).fingerprint
+    assert capture(ValueError()).fingerprint != silent
+    assert capture(caught(silently)).fingerprint != capture(ValueError()).fingerprint
+
+
+def silently() -> None:
+    raise ValueError
+
+
+def test_reads_rows_of_before() -> None:
+    row = capture(ValueError("x")).to_json()
+    del row["facts"], row["fingerprint"]
+    failure = Failure.from_json(row)
+    assert (failure.facts, failure.fingerprint) == ({}, "")
+
+
+def test_classifies_by_the_book_it_is_given() -> None:
+    book = BOOK.extended([("settings", [UserRule("mine", "network", errors=("ValueError",))])])
+    assert capture(ValueError("x"), book=book).classification.rule == "mine"
+    assert capture(ValueError("x")).classification.rule == "python.value"

@@ -1,0 +1,82 @@
+"""Give failures of one kind one name, whatever values they carry: for counting and grouping.
+
+Pure. What varies from case to case (numbers, ids, quoted values, addresses, paths) is masked; a number that
+says what kind of failure it is ("HTTP 503", "[Errno 104]") is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import Final
+
+_READ: Final = 2000
+_KEPT: Final = 500
+
+_MASKS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), mask)
+    for pattern, mask in (
+        (r"\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"<>]+", "<url>"),
+        (r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+", "<email>"),
+        (r"\b(?=\d*[a-f-])[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b", "<id>"),
+        (r"\b0x[0-9a-f]+\b", "<address>"),
+        (r"(?<![\w:])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{1,4}(?![\w:])", "<address>"),
+        (r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b", "<address>"),
+        # An apostrophe within a word ("can't") opens nothing.
+        (r"(?<!\w)'[^'\n]*'(?!\w)|\"[^\"\n]*\"|`[^`\n]*`|«[^»\n]*»", "<value>"),
+        (r"(?<![\w/])(?:[a-z]:)?[/\\](?:[\w.@+-]+[/\\])+[\w.@+-]*", "<path>"),
+    )
+)
+_WORD = re.compile(r"[\w-]{6,}")
+_MIXED = re.compile(r"\d[a-z]", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?P<kind>\b(?:http(?:/[\d.]+)?|status(?: code)?|errno|error|code|sqlstate|signal|exit status)"
+    r"[\s:=#(\[]{1,3}-?\d{1,5}\b)|(?:(?<![\w-])[-+])?\d+(?:[.,:]\d+)*",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r'^  File "(?P<file>[^"\n]*)", line \d+, in (?P<function>.+)$', re.MULTILINE)
+
+
+def fingerprint(error_class: str, message: str, traceback: str = "") -> str:
+    """Return 16 hexadecimal digits, the same for failures that differ in values only.
+
+    With a traceback (Python's own form) the place of the raise counts, too: file and function, not the line.
+    """
+    parts = (error_class, masked(message), _place(traceback))
+    return blake2b("\x00".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def masked(message: str) -> str:
+    """Return a message without its values, in lower case, cut to 500 characters."""
+    text = message[:_READ]
+    for pattern, mask in _MASKS:
+        text = pattern.sub(mask, text)
+    text = _NUMBER.sub(_number, _WORD.sub(_word, text))
+    return " ".join(text.lower().split())[:_KEPT]
+
+
+def _word(match: re.Match[str]) -> str:
+    word = match[0]
+    return "<id>" if any(_is_id(part) for part in re.split(r"[_-]", word)) else word
+
+
+def _is_id(part: str) -> bool:
+    """Say whether letters and digits are mixed as in ids; `sha256` and `http2` are words."""
+    if part.isdigit():
+        return False
+    if part.isalpha():
+        return len(part) >= 16 and not set(part.lower()) - set("abcdef")
+    return len(part) >= 10 or (len(part) >= 6 and _MIXED.search(part) is not None)
+
+
+def _number(match: re.Match[str]) -> str:
+    return match["kind"] or "<n>"
+
+
+def _place(traceback: str) -> str:
+    places = list(_PLACE.finditer(traceback))
+    if not places:
+        return ""
+    raised = places[-1]
+    # Where the code is installed differs between machines; its last two folders do not.
+    return f"{'/'.join(raised['file'].replace(chr(92), '/').split('/')[-3:])}:{raised['function']}"

@@ -1,0 +1,112 @@
+"""Record what rules look at in an exception, as JSON, so that they can be asked again when it is gone.
+
+`{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`; for an exception that wraps
+others also `"wrapped"`: the same of each, with class and message, the nearest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, Final
+
+from remand.facts import HOSTILE, Facts, read
+from remand.rules.rule import Key
+from remand.wrapped import members_of, wrapped
+
+Clean = Callable[[str, int], str]
+"""Redact a text and cut it to so many characters."""
+
+_BASES: Final = 30
+_CODES: Final = 30
+_WRAPPED: Final = 5
+_WRAPPED_MESSAGE: Final = 512
+_NAME: Final = 256
+_LARGEST: Final = 2**53
+_OF_A_VENDOR: Final = ("api_code", "code_word")
+"""Kinds that are read from a vendor's codes, which are recorded as they stand."""
+
+
+def facts_of(exc: BaseException, clean: Clean) -> dict[str, Any]:
+    """Return the facts of an exception and of what it wraps. Never raises for anything the exception does."""
+    told = _facts(exc, clean)
+    if inner := [_told(one, clean) for one in _inside(exc)]:
+        told["wrapped"] = inner
+    return told
+
+
+def _told(exc: BaseException, clean: Clean) -> dict[str, Any]:
+    facts = Facts(exc, None)
+    try:
+        name = facts.names[0]
+    except HOSTILE:
+        name = "unknown"
+    return {
+        "class": clean(name, _NAME),
+        "message": clean(facts.text, _WRAPPED_MESSAGE),
+        **_facts(exc, clean),
+    }
+
+
+def _facts(exc: BaseException, clean: Clean) -> dict[str, Any]:
+    facts = Facts(exc, None)
+    try:
+        bases = [clean(name, _NAME) for name in facts.names[:_BASES]]
+        return {"bases": bases, "codes": _codes(facts, clean)}
+    except HOSTILE:
+        return {"bases": [], "codes": {}}
+
+
+def _codes(facts: Facts, clean: Clean) -> dict[str, Any]:
+    """Return the codes by kind; a list where there are several of one kind."""
+    codes: dict[str, Any] = {}
+    for kind, key in islice(_codes_as_they_stand(facts), _CODES):
+        plain = _plain(key, clean)
+        known = codes.get(kind)
+        if known is None:
+            codes[kind] = plain
+        elif isinstance(known, list):
+            if plain not in known:
+                known.append(plain)
+        elif known != plain:
+            codes[kind] = [known, plain]
+    return codes
+
+
+def _codes_as_they_stand(facts: Facts) -> Iterator[tuple[str, Key]]:
+    for kind, key in facts.exact_codes():
+        if kind not in _OF_A_VENDOR:
+            yield kind, key
+    for code in facts.vendor_codes:
+        yield "api_code", code
+
+
+def _plain(key: Key, clean: Clean) -> Key:
+    """Return a code as JSON has it: enumerations and other subclasses become what they are made of."""
+    if isinstance(key, str):
+        return clean(str.__str__(key), _NAME)
+    number = int.__add__(key, 0)
+    return number if -_LARGEST < number < _LARGEST else f"{number:.6e}"
+
+
+def _inside(exc: BaseException) -> list[BaseException]:
+    """Return what an exception wraps and what that wraps, in the order in which rules are asked."""
+    found: list[BaseException] = []
+    seen, pending = {id(exc)}, _held(exc)
+    while pending and len(found) < _WRAPPED:
+        one = pending.pop(0)
+        if id(one) not in seen:
+            seen.add(id(one))
+            found.append(one)
+            pending = [*_held(one), *pending]
+    return found
+
+
+def _held(exc: BaseException) -> list[BaseException]:
+    if isinstance(exc, BaseExceptionGroup):
+        return list(members_of(exc))
+    held = list(wrapped(exc))
+    context = read(exc, "__context__")
+    if isinstance(context, BaseException) and read(exc, "__suppress_context__") is not True:
+        held.append(context)
+    return held

@@ -1,0 +1,51 @@
+"""Find the exceptions that an exception stands for: causes that Python and libraries keep in it, and members.
+
+Guarded as all reading of exceptions is; nothing that could wait is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from remand.facts import item, read
+
+_MEMBERS: Final = 200
+_ATTRIBUTES: Final = (
+    "__cause__", "orig", "reason", "os_error", "exc", "cause", "original_exception", "last_exception",
+    "inner_exception",
+)  # fmt: skip
+
+
+def wrapped(exc: BaseException) -> Iterator[BaseException]:
+    """Yield what an exception stands for: causes that Python and libraries keep in it."""
+    for name in _ATTRIBUTES:
+        inner = read(exc, name)
+        if isinstance(inner, BaseException):
+            yield inner
+    if (attempt := read(exc, "last_attempt")) is not None:
+        # tenacity keeps a finished future; a private field is read because `.exception()` may wait.
+        inner = read(attempt, "_exception")
+        if isinstance(inner, BaseException):
+            yield inner
+    kwargs, args, errors = read(exc, "kwargs"), read(exc, "args"), read(exc, "errors")
+    held: list[Any] = [item(kwargs, "error")] if isinstance(kwargs, dict) else []
+    held += args[:5] if isinstance(args, tuple) else ()
+    held += list(errors.values())[:5] if isinstance(errors, dict) else ()
+    yield from (inner for inner in held if isinstance(inner, BaseException))
+
+
+def members_of(group: BaseException) -> Iterator[BaseException]:
+    """Yield the exceptions of a group and of the groups in it, each once, at most 200."""
+    pending, seen = [group], set[int]()
+    for _ in range(_MEMBERS):
+        if not pending:
+            return
+        exc = pending.pop()
+        if id(exc) in seen:
+            continue
+        seen.add(id(exc))
+        if isinstance(exc, BaseExceptionGroup):
+            pending.extend(m for m in list(exc.exceptions)[:_MEMBERS] if isinstance(m, BaseException))
+        else:
+            yield exc
