@@ -14,8 +14,11 @@ from app.clock import Clock, DatabaseClock
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, HandlerNotFound, Problem
 from app.engine.bell import Bell, SilentBell
+from app.engine.books import Books, load_books
+from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.drain import Drain
+from app.engine.meter import Meter
 from app.engine.routing import Routing
 from app.engine.sweeps.rescue import lease_slack
 from app.engine.watch import Watch
@@ -65,14 +68,26 @@ class Runtime:
             slack_seconds=lease_slack(self.settings),
         )
 
-    def drain(self, worker: UUID, watch: Watch | None = None, handlers: Handlers = registry) -> Drain:
-        """Return the executor of this process."""
+    def drain(
+        self,
+        worker: UUID,
+        watch: Watch | None = None,
+        handlers: Handlers = registry,
+        books: Books | None = None,
+    ) -> Drain:
+        """Return the executor of this process; `books`: as `load_books` gave them, None: it asks that."""
         return Drain(
             queue=self.run_queue(worker),
             handlers=handlers,
-            routing=Routing(self.engine.templates, self.settings),
+            routing=Routing(
+                self.engine.templates,
+                self.settings,
+                books if books is not None else load_books(self.settings),
+            ),
             bell=self.engine.bell,
             settings=self.settings,
+            breakers=Breakers.of(self.engine),
+            meter=Meter(self.database, self.engine.templates, self.engine.clock),
             watch=watch,
         )
 

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from app.config.settings import Settings
 from app.config.sources import Key, variable_of
+from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides
 from app.domain.rules import RuleSpec
 from remand.redact import redact_text
@@ -19,8 +20,12 @@ from remand.redact import redact_text
 
 def masked(settings: Settings) -> dict[str, object]:
     """Return the settings as JSON-like values, URLs without their passwords; for `remand config show`."""
-    shown: dict[str, object] = settings.model_dump(mode="json", exclude={"retry", "rules"})
-    shown["retry"] = settings.retry.model_dump(mode="json", exclude_none=True)
+    shown: dict[str, object] = settings.model_dump(mode="json", exclude={*_TABLES, "breakers", "rules"})
+    for table in _TABLES:
+        shown[table] = getattr(settings, table).model_dump(mode="json", exclude_none=True)
+    shown["breakers"] = {
+        name: one.model_dump(mode="json", exclude_none=True) for name, one in settings.breakers.items()
+    }
     shown["rules"] = [rule.model_dump(mode="json", exclude_unset=True) for rule in settings.rules]
     return {name: redact_text(value) if isinstance(value, str) else value for name, value in shown.items()}
 
@@ -46,19 +51,24 @@ def rules_reference() -> str:
 
 def _rows() -> Iterator[str]:
     for name, field in Settings.model_fields.items():
-        if name != "retry":
+        if name not in _TABLES:
             yield _row((name,), _default(field.get_default()), _allowed(field), field.description or "")
-    yield from _retry_rows(RetryOverrides, ("retry",), DEFAULT_RETRY)
+    yield from _table_rows(RetryOverrides, ("retry",), DEFAULT_RETRY)
+    yield from _table_rows(BreakerOverrides, ("breaker",), DEFAULT_BREAKER)
 
 
-def _retry_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:
+_TABLES = ("retry", "breaker")
+
+
+def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:
     for name, field in model.model_fields.items():
         default = getattr(defaults, name)
         inner = next((kind for kind in get_args(field.annotation) if _is_model(kind)), None)
         if inner is not None:
-            yield from _retry_rows(inner, (*table, name), default)
+            yield from _table_rows(inner, (*table, name), default)
         else:
-            yield _row((*table, name), _default(default), _allowed(field), _RETRY_MEANING[(*table, name)[1:]])
+            meaning = field.description or _RETRY_MEANING[(*table, name)[1:]]
+            yield _row((*table, name), _default(default), _allowed(field), meaning)
 
 
 _RETRY_MEANING: dict[Key, str] = {
@@ -100,6 +110,8 @@ def _default(value: object) -> str:
             return f"`{str(value).lower()}`"
         case float():
             return f"`{value:g}`" if value < 1e6 else f"`{value:.0f}`"
+        case frozenset():
+            return ", ".join(f"`{part}`" for part in sorted(value))
         case tuple():
             return ", ".join(f"`{part}`" for part in value) or "none"
         case int() | str() | Path():

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from app.domain.breaker import BreakerOverrides
 from app.domain.retry import RetryOverrides
 from app.domain.rules import MAX_RULES, RuleSpec
 from remand.redact import redact_text
@@ -182,6 +183,13 @@ class Settings(BaseModel):
     )
     retry: RetryOverrides = Field(
         default_factory=RetryOverrides, description="Retry defaults of steps whose templates do not say."
+    )
+    breaker: BreakerOverrides = Field(
+        default_factory=BreakerOverrides,
+        description="When the circuit breaker of a dependency opens and closes.",
+    )
+    breakers: dict[str, BreakerOverrides] = Field(
+        default_factory=dict, description="The same for one dependency, by its name."
     )
     rules: Rules = Field(
         (),

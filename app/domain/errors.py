@@ -9,7 +9,8 @@
     │   ├── HandlerNotFound  ValueRefused
     │   └── AmbiguousId
     ├── NotFound                     nothing has that name      4
-    │   └── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
+    │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
+    │   └── BreakerNotFound  QueueNotFound
     ├── Conflict                     not in this state          5
     │   └── TemplateChanged  IllegalMove
     ├── Unfit                        the environment is wrong   3
@@ -186,6 +187,18 @@ class DeadLetterNotFound(NotFound):
     """No dead letter has that id."""
 
     code = "DEAD_LETTER_NOT_FOUND"
+
+
+class BreakerNotFound(NotFound):
+    """No circuit breaker of that name has ever moved."""
+
+    code = "BREAKER_NOT_FOUND"
+
+
+class QueueNotFound(NotFound):
+    """No queue of that name is built in or named by a template."""
+
+    code = "QUEUE_NOT_FOUND"
 
 
 class TemplateChanged(Conflict):

@@ -14,11 +14,15 @@ from typing import TypeVar
 
 from app.config import Settings
 from app.domain.errors import DatabaseUnreachable, ValueRefused
+from app.domain.queues import queue_of
 from app.engine.batch import Batch, Ended, Steward
 from app.engine.bell import Bell
+from app.engine.breakers import Breakers
+from app.engine.meter import Meter
 from app.engine.pace import Pace
 from app.engine.routing import Routing
 from app.engine.run import Abandoned, Runner
+from app.engine.unknown import list_unknown
 from app.engine.watch import Watch
 from app.store.run_queue import Claim, RunQueue, Settled
 from app.telemetry import log
@@ -53,6 +57,8 @@ class Drain:
         routing: Routing,
         bell: Bell,
         settings: Settings,
+        breakers: Breakers,
+        meter: Meter,
         watch: Watch | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -61,12 +67,14 @@ class Drain:
         self._routing = routing
         self._bell = bell
         self._settings = settings
+        self._breakers = breakers
+        self._meter = meter
         self._watch = watch
         self._pause = pause
         self._pace = Pace(settings.batch_size, settings.batch_budget_seconds)
         in_main_thread = threading.current_thread() is threading.main_thread()
         place = watch.sit() if watch is not None and in_main_thread else None
-        self._runner = Runner(handlers, queue, settings, place)
+        self._runner = Runner(handlers, queue, settings, routing.book, place)
         self._steward = Steward(settings.flush_after_seconds, self._step_in)
         self._report = Drained("")
         self._batch = Batch()
@@ -109,7 +117,7 @@ class Drain:
             last = self._is_over(until)
             waiting = self._batch.waiting()
             k = 0 if last else max(0, self._pace.k(queue) - waiting)
-            self._batch.add(self._record(self._batch.take_ended(), queue, k).claims)
+            self._take(self._record(self._batch.take_ended(), queue, k).claims)
             self._reconcile()
             if last:
                 self._pass_on(queue)
@@ -127,6 +135,7 @@ class Drain:
             spent += time.monotonic() - begun
             ran += 1
             self._batch.end(None if isinstance(end, Abandoned) else end)
+            self._meter.count(claim)
             if claim.commit_each or spent > self._settings.flush_after_seconds:
                 break
         self._pace.note(queue, spent, ran)
@@ -139,11 +148,15 @@ class Drain:
         # A suspect, which has been attempted before, is claimed alone however many wait behind it.
         self._maybe_more = len(claims) == k or any(claim.attempt > 1 for claim in claims)
         self._report.claimed += len(claims)
-        self._batch.add(claims)
+        self._take(claims)
         self._reconcile()
         if len(claims) == k and not self._report.rung:
             # A full claim hints at more work than one process should do: wake one more, which does the same.
             self._ring([queue])
+
+    def _take(self, claims: list[Claim]) -> None:
+        self._batch.add(claims)
+        self._patiently(lambda: self._meter.learn(claims))
 
     def _record(self, ended: Ended, queue: str, k: int) -> Settled:
         try:
@@ -154,11 +167,15 @@ class Drain:
 
     def _record_all(self, ended: Ended, queue: str, k: int) -> Settled:
         settled = Settled()
+        # What fails is judged by how much was tried: that must be known before.
+        self._meter.flush(now=bool(ended.bad))
         if ended.good:
             settled = self._settle(ended, queue, k)
             self._report.completed += settled.counted
             self._report.claimed += len(settled.claims)
             self._ring(settled.ring)
+            if settled.passed:
+                self._patiently(lambda: self._breakers.succeeded(settled.passed))
             if settled.parked:
                 # Whoever held the workflow is likely done by now; if not, the rescue sweep applies it.
                 self._ring(self._patiently(lambda: self._queue.settle_parked(settled.parked)))
@@ -179,16 +196,21 @@ class Drain:
                 ended.bad.append(self._runner.refused(done.claim, refusal))
             else:
                 settled = replace(
-                    settled, ring=[*settled.ring, *one.ring], counted=settled.counted + one.counted
+                    settled,
+                    ring=[*settled.ring, *one.ring],
+                    counted=settled.counted + one.counted,
+                    passed=[*settled.passed, *one.passed],
                 )
         return settled
 
     def _record_failures(self, ended: Ended) -> None:
         routed = self._patiently(lambda: self._routing.route(ended.bad))
-        self._report.failed += self._patiently(lambda: self._queue.fail(routed, by="drain"))
-        self._ring({f"retry.{end.policy}" for end in routed})
+        counted = self._patiently(lambda: self._queue.fail(routed, by="drain"))
+        self._report.failed += len(counted)
+        self._ring({queue_of(end.policy) for end in routed})
         for end in routed:
             log("attempt.failed", **Routing.fields(end))
+        list_unknown(self._queue, [end for end in routed if (end.workflow_id, end.step) in counted])
 
     def _abandon(self, error: Exception) -> None:
         if isinstance(error, DatabaseUnreachable):

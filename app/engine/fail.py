@@ -12,12 +12,14 @@ from typing import assert_never
 
 from app.domain.decide import Dead, EndedAttempt, Retry, decide
 from app.domain.errors import DatabaseUnreachable
+from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.letters import Opened, log_opened, open_letters
 from app.engine.routing import Routing
-from app.store import failures
+from app.store import failures, traffic
 from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
 from app.store.session import Connection
+from app.store.traffic import Tally
 from app.telemetry import log
 
 BATCH = 100
@@ -40,11 +42,12 @@ def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied
     Raises what one failure cannot be decided for, after all others.
     """
     applied = Applied()
+    breakers = Breakers.of(engine)
     size = batch
     postponed: set[object] = set()
     while True:
         try:
-            if _apply_batch(engine, queue, size, applied) == 0:
+            if _apply_batch(engine, breakers, queue, size, applied) == 0:
                 return applied
         except DatabaseUnreachable:
             raise
@@ -63,7 +66,7 @@ def _postpone(engine: Engine, queue: str) -> object:
         return failures.postpone_first(connection, queue, until=engine.now(connection) + _POSTPONED)
 
 
-def _apply_batch(engine: Engine, queue: str, batch: int, applied: Applied) -> int:
+def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, applied: Applied) -> int:
     with engine.database.begin() as connection:
         taken = failures.take_failures(connection, queue, batch)
         if not taken:
@@ -71,7 +74,12 @@ def _apply_batch(engine: Engine, queue: str, batch: int, applied: Applied) -> in
         now = engine.now(connection)
         retries, deaths = _decide(engine, connection, taken, now)
         rung, opened = _apply(engine, connection, retries, deaths, now, by=queue)
+        noted = breakers.note(
+            (failed, engine.templates.get(failed.template_id, connection).template) for failed in taken
+        )
+        traffic.add(connection, {one: Tally(failures=count) for one, count in noted.failures.items()}, now)
     engine.bell.ring(rung)
+    breakers.judge(noted)
     applied.retried += len(retries)
     applied.dead += len(deaths)
     applied.rung |= set(rung)
@@ -121,6 +129,7 @@ def ended_attempt(failed: FailedAttempt) -> EndedAttempt:
         category=classification["category"],
         policy=failed.policy,
         retry_after=None if seconds is None else timedelta(seconds=seconds),
+        failing_since=failed.failing_since,
     )
 
 

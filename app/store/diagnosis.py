@@ -56,6 +56,11 @@ def waiting(database: Database) -> list[Waiting]:
     return [Waiting(*row) for row in database.call(_WAITING)]
 
 
+def step_queues(database: Database) -> list[str]:
+    """Return the queues that published templates name. Transaction: own."""
+    return [row[0] for row in database.call("select distinct queue from remand.template_steps order by 1")]
+
+
 def last_sweep(database: Database) -> datetime | None:
     """Return when a sweep last asked the database something, None when nothing shows. Transaction: own."""
     found: datetime | None = database.call(_LAST_SWEEP)[0][0]

@@ -13,8 +13,10 @@ from typing import Any
 from uuid import UUID
 
 from app.clock import Clock
+from app.domain.queues import queue_of
 from app.store.arrays import plain, texts
 from app.store.session import Database
+from app.store.unclassified import Unknown, record
 
 _CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s)"
 _SETTLE = (
@@ -23,7 +25,7 @@ _SETTLE = (
 )
 _FAIL = (
     "select * from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[],"
-    " %s::text[]::jsonb[], %s::text[], %s, %s)"
+    " %s::text[]::jsonb[], %s::text[], %s::text[], %s, %s)"
 )
 _GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[])"
 _INTERRUPT = "select * from remand.interrupt(%s, %s::uuid[], %s::text[], %s::int[], %s)"
@@ -151,9 +153,16 @@ class RunQueue:
         """Apply parked results whose workflow is free; return the queues that got work. Transaction: own."""
         return settle_parked(self._database, self._clock, limit, *self._times)[1]
 
-    def fail(self, ended: Sequence[EndedBadly], *, by: str) -> int:
-        """Record attempts that ended badly; return how many counted. Transaction: own. Idempotent."""
-        return len(fail_attempts(self._database, self._clock, ended, by=by))
+    def fail(self, ended: Sequence[EndedBadly], *, by: str) -> set[tuple[UUID, str]]:
+        """Record attempts that ended badly; return the steps of those that counted.
+
+        Transaction: own. Idempotent.
+        """
+        return fail_attempts(self._database, self._clock, ended, by=by)
+
+    def count_unclassified(self, failures: Sequence[Unknown]) -> dict[str, int] | str:
+        """Count failures that no rule knows, as `unclassified.record`. Transaction: own."""
+        return record(self._database, self._clock, failures)
 
     def give_back(self, claims: Iterable[Claim]) -> list[str]:
         """Give unstarted claims back, uncounted; return the queues that have work again. Transaction: own."""
@@ -245,6 +254,7 @@ def fail_attempts(
             [end.outcome for end in ended],
             [end.failure for end in ended],
             [end.policy for end in ended],
+            [queue_of(end.policy) for end in ended],
             by,
             clock.fixed(),
         ),

@@ -21,7 +21,8 @@ failed as (
   select (select q.queue from remand.run_queue q
            where q.phase = 'failed' and q.queue > f.queue order by q.queue limit 1)
     from failed f where f.queue is not null)
-select queue from ready where queue is not null union select queue from failed where queue is not null
+select queue from (select queue from ready union select queue from failed) w
+ where queue is not null and queue not in (select p.queue from remand.pauses p)
 """
 _ORPHANS = """
 with alive as materialized (
@@ -66,7 +67,7 @@ class Limits:
 
 
 def waiting_queues(database: Database) -> list[str]:
-    """Return the queues that have due work nobody has claimed. Transaction: own."""
+    """Return the queues, but for paused ones, that have work nobody has claimed. Transaction: own."""
     return [row[0] for row in database.call(_WAITING_QUEUES)]
 
 

@@ -21,6 +21,9 @@ EventName = Literal[
     "claims.given_back",
     "settle.retried",
     "attempt.failed",
+    "failure.unclassified",
+    "failure.uncounted",
+    "rule.unknown_class",
     "attempt.rescued",
     "step.retry_scheduled",
     "step.decided",
@@ -37,6 +40,12 @@ EventName = Literal[
     "bell.failed",
     "sweep.ended",
     "partition.created",
+    "breaker.opened",
+    "breaker.half_open",
+    "breaker.closed",
+    "breaker.released",
+    "queue.paused",
+    "queue.resumed",
 ]
 
 STEP: Final = ("workflow_id", "step", "attempt")
@@ -82,6 +91,19 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             INFO,
             "A handler failed; its failure travels to the queue of its policy.",
             (*STEP, "error", "category", "policy", "rule"),
+        ),
+        "failure.unclassified": EventSpec(
+            WARNING,
+            "No rule knows these failures: they are retried, and listed so that a rule can be written.",
+            ("fingerprint", "error", "count"),
+        ),
+        "failure.uncounted": EventSpec(
+            WARNING, "Failures that no rule knows could not be listed; their steps go on.", ("count", "error")
+        ),
+        "rule.unknown_class": EventSpec(
+            WARNING,
+            "A rule names a class that no exception here can have.",
+            ("rule", "error_class", "source", "why"),
         ),
         "attempt.rescued": EventSpec(
             WARNING, "The attempt of a gone worker was taken back.", (*STEP, "worker", "reason")
@@ -135,6 +157,20 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             INFO, "A sweep moved something; sweeps that found nothing are silent.", ("sweep", "moved")
         ),
         "partition.created": EventSpec(INFO, "A month got its partitions.", ("partition",)),
+        "breaker.opened": EventSpec(
+            WARNING,
+            "A circuit breaker opened: steps of its dependency wait, uncounted.",
+            ("breaker", "by", "reason", "probe_at"),
+        ),
+        "breaker.half_open": EventSpec(
+            INFO, "A breaker has cooled down and lets probes through.", ("breaker",)
+        ),
+        "breaker.closed": EventSpec(
+            INFO, "A breaker closed: what it held goes out at a limited rate.", ("breaker", "by", "reason")
+        ),
+        "breaker.released": EventSpec(INFO, "All that a breaker held is out.", ("breaker",)),
+        "queue.paused": EventSpec(INFO, "A queue was paused.", ("queue", "by", "reason")),
+        "queue.resumed": EventSpec(INFO, "A paused queue goes on.", ("queue", "by")),
     }
 )
 

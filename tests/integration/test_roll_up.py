@@ -32,7 +32,8 @@ _QUEUED = """
 insert into remand.run_queue (workflow_id, step, phase, queue, dependency, priority, due_at, attempt, worker,
                               lease_until)
   select %s, %s, p, 'steps', 'h', 5, now(), 1,
-         case when p in ('claimed', 'settling') then gen_random_uuid() end, case when p = 'claimed' then now() end from (select %s::text p) x
+         case when p in ('claimed', 'settling') then gen_random_uuid() end,
+         case when p = 'claimed' then now() end from (select %s::text p) x
 """
 
 

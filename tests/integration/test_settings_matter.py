@@ -24,7 +24,9 @@ from app.bell import CeleryBell
 from app.cli.urls import with_urls
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, InputTooLarge, TemplateNotFound
+from app.engine.breakers import Breakers
 from app.engine.drain import Drain
+from app.engine.meter import Meter
 from app.engine.routing import Routing
 from app.engine.submit import Request, submit
 from app.engine.sweeps.partitions import partitions
@@ -100,6 +102,8 @@ def test_hard_timeout_grace_seconds_puts_off_the_kill_and_the_end_of_the_lease(
         routing=Routing(harness.engine.templates, harness.settings),
         bell=harness.bell,
         settings=harness.settings,
+        breakers=Breakers.of(harness.engine),
+        meter=Meter(harness.database, harness.engine.templates, harness.clock),
         watch=watch,
     )
     harness.publish(ONE)

@@ -12,9 +12,11 @@ from uuid import UUID
 
 from app.config import Settings
 from app.domain.template import load_text
+from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.drain import Drain, Drained
 from app.engine.fail import Applied, drain_failures
+from app.engine.meter import Meter
 from app.engine.routing import Routing
 from app.engine.submit import Request, submit, submit_many
 from app.engine.sweeps.rescue import Rescued, lease_slack, rescue
@@ -34,8 +36,15 @@ _PLENTY = 10_000
 
 
 def settings_for(**settings: object) -> Settings:
-    """Return settings that do nothing by wall clock: no early flush, no pause after a restart."""
-    quiet: dict[str, object] = {"flush_after_seconds": 10, "rescue_pause_after_restart_seconds": 0}
+    """Return settings that do nothing by wall clock: no early flush, no pause after a restart.
+
+    Breakers are off: a test that lets many steps fail need not mind them; those about them turn them on.
+    """
+    quiet: dict[str, object] = {
+        "flush_after_seconds": 10,
+        "rescue_pause_after_restart_seconds": 0,
+        "breaker": {"enabled": False},
+    }
     return Settings.model_validate({**quiet, **settings})
 
 
@@ -81,6 +90,8 @@ class Worker:
             routing=Routing(engine.templates, engine.settings),
             bell=engine.bell,
             settings=engine.settings,
+            breakers=Breakers.of(engine),
+            meter=Meter(engine.database, engine.templates, engine.clock),
             pause=lambda seconds: None,
         )
         engine.database.call(

@@ -1,4 +1,4 @@
-"""Ring sweep: wake the retries that are due, and ring again where work waits unheard.
+"""Ring sweep: wake the retries that are due, tend the breakers, ring again where work waits unheard.
 
 A bell that already lies in the broker is enough, and a queue that no live worker consumes is not rung: it
 rings itself when one starts. So bells never pile up.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.sweeps.rescue import limits_of
 from app.store import sweeping
@@ -22,6 +23,7 @@ class Rung:
 
     woken: int
     queues: tuple[str, ...]
+    released: int = 0
 
 
 def ring(engine: Engine) -> Rung:
@@ -34,10 +36,11 @@ def ring(engine: Engine) -> Rung:
             break
     if woken:
         log("sweep.ended", sweep="ring", moved=woken)
+    released = Breakers.of(engine).sweep(engine.bell).released
     waiting = sweeping.waiting_queues(engine.database)
     if not waiting:
-        return Rung(woken, ())
+        return Rung(woken, (), released)
     heard = sweeping.heard_queues(engine.database, limits_of(engine.settings), engine.clock)
     rung = [queue for queue in waiting if queue in heard and engine.bell.pending(queue) == 0]
     engine.bell.ring(rung)
-    return Rung(woken, tuple(rung))
+    return Rung(woken, tuple(rung), released)

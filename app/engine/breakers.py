@@ -1,0 +1,310 @@
+"""Circuit breakers at work: count failures where they are decided, open, probe, and let go at a limited rate.
+
+A breaker never loses work: what it holds waits in the run queue, uncounted, and is let through by the ring
+sweep. Nothing here is needed for correctness of a step: a count that is lost with its process opens a breaker
+a little later. Source: B7.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+
+from app.clock import Clock
+from app.config import Settings
+from app.domain import breaker as rules
+from app.domain.breaker import Breaker, BreakerSpec, Move, resolve_breaker
+from app.domain.errors import BreakerNotFound
+from app.domain.states import BreakerState
+from app.domain.template import Template
+from app.engine.bell import Bell
+from app.engine.context import Engine
+from app.store import breakers as store
+from app.store import session
+from app.store.breakers import Standing
+from app.store.failures import FailedAttempt
+from app.store.session import Connection, Database
+from app.store.traffic import Source
+from app.telemetry import log
+from remand.classify import UNCLASSIFIED
+
+HOLD_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What a batch of decided failures says of the dependencies."""
+
+    failures: Counter[Source] = field(default_factory=Counter)
+    """Those that speak against their dependency; to be added to the traffic."""
+    probes_failed: Counter[str] = field(default_factory=Counter)
+    probes_answered: Counter[str] = field(default_factory=Counter)
+    """Probes that failed for a reason which is not the dependency's: it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one sweep of the breakers did."""
+
+    held: int = 0
+    released: int = 0
+    rung: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """What one transaction let through; `goes_on`: there is more to do at once."""
+
+    count: int = 0
+    queues: Sequence[str] = ()
+    goes_on: bool = False
+    was_last: bool = False
+
+
+class Breakers:
+    """The breakers as one process sees them."""
+
+    def __init__(self, database: Database, clock: Clock, settings: Settings) -> None:
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+        self.spec: Callable[[str], BreakerSpec] = cache(self._resolve)
+        """Returns the rules of the breaker of a dependency."""
+
+    @classmethod
+    def of(cls, engine: Engine) -> Breakers:
+        """Make them from the parts of an engine."""
+        return cls(engine.database, engine.clock, engine.settings)
+
+    def note(self, taken: Iterable[tuple[FailedAttempt, Template]]) -> Noted:
+        """Return what failed attempts say of their dependencies. Pure but for the settings."""
+        failures: Counter[Source] = Counter()
+        failed: Counter[str] = Counter()
+        answered: Counter[str] = Counter()
+        for attempt, template in taken:
+            source = source_of(template, attempt.step, attempt.handler)
+            verdict = attempt.failure["classification"]
+            spec = self.spec(source.dependency)
+            if rules.counts(
+                verdict["category"], verdict["rule"], attempt.outcome, spec, unclassified=UNCLASSIFIED
+            ):
+                failures[source] += 1
+                failed[source.dependency] += attempt.passed
+            elif attempt.passed and attempt.outcome != "lost":
+                answered[source.dependency] += 1
+        return Noted(failures, +failed, answered)
+
+    def judge(self, noted: Noted) -> None:
+        """Open, or open again, what the noted failures demand. Transaction: one a breaker that moves.
+
+        Idempotent: a breaker that has moved meanwhile is left alone.
+        """
+        for name in noted.probes_failed.keys() | noted.probes_answered.keys():
+            self._after_probes(name, noted.probes_answered[name], noted.probes_failed[name])
+        for name in self._suspects({source.dependency for source in noted.failures}):
+            self._move(name, lambda known, now, name=name: self._trip(name, known, now))  # type: ignore[misc]
+
+    def succeeded(self, names: Iterable[str]) -> None:
+        """Count attempts that a breaker let through and that went well. Transaction: one a breaker."""
+        for name, probes in Counter(names).items():
+            self._after_probes(name, probes, 0)
+
+    def sweep(self, bell: Bell) -> Swept:
+        """Put aside what gated breakers hold and let through what they allow. Transaction: short ones.
+
+        Idempotent: two at once share the work, and the rate is kept by the breaker's own row.
+        """
+        names = store.gating(self._database)
+        if not names:
+            return Swept()
+        held = self._hold_back()
+        released, rung = 0, set[str]()
+        for name in names:
+            count, queues = self._tend(name)
+            released += count
+            rung |= set(queues)
+        bell.ring(rung)
+        return Swept(held, released, tuple(sorted(rung)))
+
+    def _resolve(self, name: str) -> BreakerSpec:
+        own = self._settings.breakers.get(name)
+        return resolve_breaker(self._settings.breaker, *([own] if own is not None else []))
+
+    def _suspects(self, names: set[str]) -> list[str]:
+        """Return those of the names whose counts would open them: looked at without a lock first."""
+        if not names:
+            return []
+        with self._database.begin() as connection:
+            now = self._now(connection)
+            found = self._judged(connection, sorted(names), now)
+            return [name for name, known in found.items() if self._opening(name, known, now) is not None]
+
+    def _trip(self, name: str, connection: Connection, now: datetime) -> Move | None:
+        return self._opening(name, self._judged(connection, [name], now)[name], now)
+
+    def _judged(self, connection: Connection, names: Sequence[str], now: datetime) -> dict[str, store.Judged]:
+        return store.judged(connection, {name: self.spec(name).window_seconds for name in names}, now)
+
+    def _opening(self, name: str, known: store.Judged, now: datetime) -> Move | None:
+        return rules.after_failures(
+            known.breaker,
+            name,
+            self.spec(name),
+            attempts=known.attempts,
+            failures=known.failures,
+            now=now,
+        )
+
+    def _after_probes(self, name: str, succeeded: int, failed: int) -> None:
+        def decide(connection: Connection, now: datetime) -> Move | None:
+            if succeeded and not failed:
+                store.count_probes(connection, name, succeeded)
+            known = store.lock(connection, name)
+            return (
+                None if known is None else rules.after_probe(known, self.spec(name), failed=failed, now=now)
+            )
+
+        self._move(name, decide)
+
+    def _move(self, name: str, decide: Callable[[Connection, datetime], Move | None]) -> None:
+        with self._database.begin() as connection:
+            store.lock(connection, name)
+            now = self._now(connection)
+            move = decide(connection, now)
+            if move is None or not store.move(connection, name, move, by="remand", now=now):
+                return
+        _tell(name, move, "remand")
+        if move.to_state is BreakerState.OPEN:
+            self._hold_back()
+
+    def _hold_back(self) -> int:
+        held = 0
+        while count := store.hold_back(self._database, self._clock, HOLD_BATCH):
+            held += count
+        return held
+
+    def _tend(self, name: str) -> tuple[int, list[str]]:
+        released, rung = 0, list[str]()
+        while True:
+            with self._database.begin() as connection:
+                known = store.lock(connection, name, wait=False)
+                if known is None:
+                    return released, rung
+                now = self._now(connection)
+                move = rules.when_due(known, now)
+                if move is not None:
+                    store.move(connection, name, move, by="remand", now=now)
+                    passed = _Passed(goes_on=True)
+                else:
+                    passed = self._let_through(connection, known, now)
+            if move is not None:
+                _tell(name, move, "remand")
+            if passed.was_last:
+                log("breaker.released", breaker=name)
+            released += passed.count
+            rung += passed.queues
+            if not passed.goes_on:
+                return released, rung
+
+    def _let_through(self, connection: Connection, known: Breaker, now: datetime) -> _Passed:
+        name = known.name
+        allowed = rules.allowance(known, self.spec(name), outstanding=store.passed(connection, name), now=now)
+        if allowed == 0:
+            return _Passed()
+        limit = HOLD_BATCH if allowed is None else allowed
+        count, queues = store.let_through(connection, name, limit, by="breaker", now=now)
+        if known.state is BreakerState.CLOSED:
+            store.note_release(connection, name, now)
+            if not store.holds_any(connection, name):
+                store.end_release(connection, name)
+                return _Passed(count, queues, was_last=True)
+        return _Passed(count, queues, goes_on=allowed is None and count > 0)
+
+    def _now(self, connection: Connection) -> datetime:
+        fixed = self._clock.fixed()
+        return fixed if fixed is not None else session.clock_timestamp(connection)
+
+
+def source_of(template: Template, step: str, handler: str) -> Source:
+    """Return what an attempt of a step is counted under."""
+    known = next((one for one in template.steps if one.name == step), None)
+    return Source(template.namespace, handler, handler if known is None else known.watched)
+
+
+def open_breaker(
+    engine: Engine, name: str, *, by: str, reason: str | None = None, seconds: float | None = None
+) -> Move:
+    """Open a breaker by hand: nothing of the dependency is claimed until it is closed, or `seconds` are over.
+
+    Transaction: own.
+    """
+    return _by_hand(
+        engine,
+        name,
+        by,
+        lambda known, now: rules.by_hand_open(known, seconds=seconds, reason=reason, now=now),
+    )
+
+
+def close_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None) -> Move:
+    """Close a breaker by hand: what it held goes out at its rate. Transaction: own.
+
+    Raises:
+        BreakerNotFound: it has never moved, so there is nothing to close.
+    """
+    show_breaker(engine, name)
+    return _by_hand(engine, name, by, lambda known, now: rules.by_hand_close(known, reason=reason, now=now))
+
+
+def reset_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None) -> Move:
+    """Close a breaker, forget its counts, let out at once what it held. Transaction: own, and the sweep's.
+
+    Raises:
+        BreakerNotFound: it has never moved, so there is nothing to reset.
+    """
+    show_breaker(engine, name)
+    return _by_hand(engine, name, by, lambda known, now: rules.by_hand_reset(known, reason=reason, now=now))
+
+
+def show_breaker(engine: Engine, name: str) -> Standing:
+    """Return a breaker with what it holds. Transaction: own.
+
+    Raises:
+        BreakerNotFound: no breaker of that name ever moved.
+    """
+    found = store.listed(engine.database, name)
+    if not found:
+        raise BreakerNotFound(
+            f"no breaker {name!r} has ever opened",
+            hint="`remand breaker list` shows those that have; every other one is closed",
+            details={"breaker": name},
+        )
+    return found[0]
+
+
+def _by_hand(engine: Engine, name: str, by: str, decide: Callable[[Breaker | None, datetime], Move]) -> Move:
+    with engine.database.begin() as connection:
+        known = store.lock(connection, name)
+        now = engine.now(connection)
+        move = decide(known, now)
+        store.move(connection, name, move, by=by, now=now)
+    _tell(name, move, by)
+    Breakers.of(engine).sweep(engine.bell)
+    return move
+
+
+def _tell(name: str, move: Move, by: str) -> None:
+    match move.to_state:
+        case BreakerState.OPEN:
+            log("breaker.opened", breaker=name, by=by, reason=move.reason, probe_at=_iso(move.probe_at))
+        case BreakerState.HALF_OPEN:
+            log("breaker.half_open", breaker=name)
+        case BreakerState.CLOSED:
+            log("breaker.closed", breaker=name, by=by, reason=move.reason)
+
+
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

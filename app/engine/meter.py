@@ -1,0 +1,65 @@
+"""Count what a process runs, and add it to the shared counts about once a second.
+
+Kept in memory in between: the success path must not pay for it. What a process dies with is not counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from app.clock import Clock
+from app.domain.errors import DatabaseUnreachable
+from app.engine.breakers import source_of
+from app.store import traffic
+from app.store.run_queue import Claim
+from app.store.session import Database
+from app.store.templates import Templates
+from app.store.traffic import Source
+
+_EVERY_SECONDS = 1.0
+
+
+class Meter:
+    """The counts of one process that are not added yet. `flush` may be called by another thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        templates: Templates,
+        clock: Clock,
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`seconds`: a monotonic clock."""
+        self._database = database
+        self._templates = templates
+        self._clock = clock
+        self._seconds = seconds
+        self._sources: dict[tuple[int, str], Source] = {}
+        self._counts: Counter[Source] = Counter()
+        self._due = seconds() + _EVERY_SECONDS
+
+    def learn(self, claims: Iterable[Claim]) -> None:
+        """Find out what the attempts count under. Transaction: own, once for each template and process."""
+        for claim in claims:
+            key = claim.template_id, claim.step
+            if key not in self._sources:
+                template = self._templates.get(claim.template_id).template
+                self._sources[key] = source_of(template, claim.step, claim.handler)
+
+    def count(self, claim: Claim) -> None:
+        """Count an attempt that ended; its claim was learned."""
+        self._counts[self._sources[claim.template_id, claim.step]] += 1
+
+    def flush(self, *, now: bool = False) -> None:
+        """Add the counts if it is time, or at once. Transaction: own. Never in the way: see the module."""
+        if not self._counts or not (now or self._seconds() >= self._due):
+            return
+        self._due = self._seconds() + _EVERY_SECONDS
+        counts, self._counts = self._counts, Counter()
+        try:
+            traffic.count(self._database, self._clock, counts)
+        except DatabaseUnreachable:
+            self._counts.update(counts)

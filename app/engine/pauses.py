@@ -1,0 +1,60 @@
+"""Pause a queue and let it go on: what is in it waits, what runs ends, nothing is lost. Source: B4, A11."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from app.domain.errors import InputInvalid, QueueNotFound
+from app.domain.queues import BUILT_IN, COMMANDS, MAINTENANCE
+from app.engine.context import Engine
+from app.store import diagnosis, pauses
+from app.telemetry import log
+
+_NEVER = (MAINTENANCE, COMMANDS)
+
+
+def pause_queue(engine: Engine, queue: str, *, by: str, reason: str | None = None) -> bool:
+    """Let nothing more be claimed from a queue; False if it is paused already. Transaction: own.
+
+    Raises:
+        InputInvalid: the queue carries the sweeps or the verbs, without which nothing goes on.
+        QueueNotFound: no such queue is known.
+    """
+    if queue in _NEVER:
+        raise InputInvalid(
+            f"queue {queue!r} cannot be paused: it carries the product's own sweeps and verbs",
+            hint="pause the queues of steps, or those of retries",
+            details={"queue": queue},
+        )
+    _check_known(engine, queue)
+    changed = pauses.pause(engine.database, engine.clock, queue, by=by, reason=reason)
+    if changed:
+        log("queue.paused", queue=queue, by=by, reason=reason)
+    return changed
+
+
+def resume_queue(engine: Engine, queue: str, *, by: str) -> bool:
+    """Let a queue go on and ring it; False if it is not paused. Transaction: own.
+
+    Raises:
+        QueueNotFound: no such queue is known.
+    """
+    changed = pauses.resume(engine.database, queue)
+    if not changed:
+        _check_known(engine, queue)
+        return False
+    log("queue.resumed", queue=queue, by=by)
+    engine.bell.ring([queue])
+    return True
+
+
+def _check_known(engine: Engine, queue: str) -> None:
+    known = {*BUILT_IN, *diagnosis.step_queues(engine.database)}
+    if queue in known:
+        return
+    near = get_close_matches(queue, known, 1)
+    raise QueueNotFound(
+        f"no queue {queue!r} is known",
+        hint=f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}",
+        details={"queue": queue},
+    )

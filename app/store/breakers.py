@@ -1,0 +1,217 @@
+"""Circuit breakers as rows: read, counted, moved, and what they hold in the run queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.clock import Clock
+from app.domain.breaker import Breaker, Move
+from app.domain.states import BreakerState
+from app.store.session import Database
+
+_COLUMNS = (
+    "b.name, b.state, b.state_since, b.openings, b.probe_at, b.probes_succeeded, b.releasing_since,"
+    " b.release_all, b.released_at, b.by, b.reason"
+)
+_SIZES = (
+    "(select count(*) from remand.run_queue q where q.dependency = b.name and q.gate = 'held'),"
+    "(select count(*) from remand.run_queue q where q.dependency = b.name and q.gate = 'passed')"
+)
+# Counts from before a breaker last closed are of the outage that is over.
+_JUDGED = f"""
+select g.name, coalesce(sum(t.attempts), 0)::int, coalesce(sum(t.failures), 0)::int, {_COLUMNS}
+  from unnest(cast(:names as text[]), cast(:windows as float[])) g(name, seconds)
+  left join remand.breakers b on b.name = g.name
+  left join remand.traffic t on t.dependency = g.name
+   and t.bucket > coalesce(cast(:now as timestamptz), clock_timestamp()) - make_interval(secs => g.seconds)
+   and (b.name is null or t.bucket >= b.state_since)
+ group by g.name, b.name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A breaker with what was counted in its window; `breaker` None: it never moved."""
+
+    breaker: Breaker | None
+    attempts: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A breaker with the size of what it holds and of what it let through."""
+
+    breaker: Breaker
+    held: int
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastMove:
+    """One row of a breaker's history."""
+
+    from_state: str
+    event: str
+    to_state: str
+    at: datetime
+    by: str
+    reason: str | None
+
+
+def judged(
+    connection: sa.Connection, windows: Mapping[str, float], now: datetime | None
+) -> dict[str, Judged]:
+    """Return breakers with the counts of their windows (seconds), by name. Transaction: joins; no lock."""
+    rows = connection.execute(
+        sa.text(_JUDGED), {"names": list(windows), "windows": list(windows.values()), "now": now}
+    )
+    return {row[0]: Judged(None if row[3] is None else _breaker(row[3:]), row[1], row[2]) for row in rows}
+
+
+def gating(database: Database) -> list[str]:
+    """Return the names of the breakers that gate their dependency. Transaction: own."""
+    rows = database.call(
+        "select name from remand.breakers where state <> 'closed' or releasing_since is not null"
+        " order by name"
+    )
+    return [row[0] for row in rows]
+
+
+def lock(connection: sa.Connection, name: str, *, wait: bool = True) -> Breaker | None:
+    """Lock and return a breaker; None: it never moved, or somebody moves it and `wait` is off.
+
+    Transaction: joins.
+    """
+    row = connection.execute(
+        sa.text(
+            f"select {_COLUMNS} from remand.breakers b where b.name = :name"
+            f" for update{'' if wait else ' skip locked'}"
+        ),
+        {"name": name},
+    ).first()
+    return None if row is None else _breaker(row)
+
+
+def move(connection: sa.Connection, name: str, step: Move, *, by: str, now: datetime) -> bool:
+    """Move a breaker if it still stands where the move begins. Transaction: joins."""
+    return bool(
+        connection.scalar(
+            sa.text(
+                "select remand.move_breaker(:name, :from, :event, :to, :openings, :probe_at, :releasing,"
+                " :all, :by, :reason, :now)"
+            ),
+            {
+                "name": name,
+                "from": step.from_state,
+                "event": step.event,
+                "to": step.to_state,
+                "openings": step.openings,
+                "probe_at": step.probe_at,
+                "releasing": step.releasing_since,
+                "all": step.release_all,
+                "by": by,
+                "reason": step.reason,
+                "now": now,
+            },
+        )
+    )
+
+
+def count_probes(connection: sa.Connection, name: str, succeeded: int) -> None:
+    """Add to the good probes of a half-open breaker. Transaction: joins; the caller holds its row."""
+    connection.execute(
+        sa.text(
+            "update remand.breakers set probes_succeeded = probes_succeeded + :n"
+            " where name = :name and state = 'half_open'"
+        ),
+        {"name": name, "n": succeeded},
+    )
+
+
+def passed(connection: sa.Connection, name: str) -> int:
+    """Return how many attempts it let through that have not ended. Transaction: joins."""
+    return int(
+        connection.scalar(
+            sa.text("select count(*) from remand.run_queue where dependency = :name and gate = 'passed'"),
+            {"name": name},
+        )
+        or 0
+    )
+
+
+def holds_any(connection: sa.Connection, name: str) -> bool:
+    """Return whether it still holds something. Transaction: joins."""
+    return bool(
+        connection.scalar(
+            sa.text(
+                "select exists (select from remand.run_queue where dependency = :name and gate = 'held')"
+            ),
+            {"name": name},
+        )
+    )
+
+
+def let_through(
+    connection: sa.Connection, name: str, limit: int, *, by: str, now: datetime
+) -> tuple[int, list[str]]:
+    """Let held steps through; return how many and the queues that got work. Transaction: joins."""
+    row = connection.execute(
+        sa.text("select released, queues from remand.let_through(:name, :limit, :by, :now)"),
+        {"name": name, "limit": limit, "by": by, "now": now},
+    ).one()
+    return row[0], row[1]
+
+
+def note_release(connection: sa.Connection, name: str, now: datetime) -> None:
+    """Note when it last let something through. Transaction: joins; the caller holds its row."""
+    connection.execute(
+        sa.text("update remand.breakers set released_at = :now where name = :name"),
+        {"name": name, "now": now},
+    )
+
+
+def end_release(connection: sa.Connection, name: str) -> None:
+    """Stop gating: everything that was held is out. Transaction: joins; the caller holds its row."""
+    connection.execute(
+        sa.text(
+            "update remand.breakers set releasing_since = null, release_all = false, openings = 0"
+            " where name = :name and state = 'closed'"
+        ),
+        {"name": name},
+    )
+
+
+def hold_back(database: Database, clock: Clock, limit: int) -> int:
+    """Put ready steps of gated dependencies aside; return how many. Transaction: own. Idempotent."""
+    rows = database.call("select remand.hold_back(%s, %s)", (limit, clock.fixed()))
+    return int(rows[0][0])
+
+
+def listed(database: Database, name: str | None = None) -> list[Standing]:
+    """Return all breakers that ever moved, or the one of that name, by name. Transaction: own."""
+    rows = database.call(
+        f"select {_COLUMNS}, {_SIZES} from remand.breakers b where %s is null or b.name = %s order by b.name",
+        (name, name),
+    )
+    return [Standing(_breaker(row[:-2]), row[-2], row[-1]) for row in rows]
+
+
+def moves_of(database: Database, name: str, limit: int) -> list[PastMove]:
+    """Return the last moves of a breaker, newest first. Transaction: own."""
+    rows = database.call(
+        "select from_state, event, to_state, at, by, reason from remand.breaker_moves"
+        " where name = %s order by seq desc limit %s",
+        (name, limit),
+    )
+    return [PastMove(*row) for row in rows]
+
+
+def _breaker(row: Sequence[Any]) -> Breaker:
+    name, state, *others = row
+    return Breaker(name, BreakerState(state), *others)
