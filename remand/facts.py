@@ -10,9 +10,10 @@ import errno
 import json
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Any, Final, Generic, TypeVar, overload
 
 from remand.retry_after import Header, from_headers, header_reader, parse_retry_after
@@ -33,6 +34,8 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{3,80}")
 # The numbers of <netdb.h>: HOST_NOT_FOUND, TRY_AGAIN, NO_RECOVERY, NO_DATA.
 _HERROR: Final = {1: socket.EAI_NONAME, 2: socket.EAI_AGAIN, 3: socket.EAI_FAIL, 4: socket.EAI_NONAME}
+_OF_PARTS = re.compile(r"[A-Za-z0-9]+(?:[_.:-][A-Za-z0-9]+)+|[A-Za-z]*[a-z][A-Z]\w*")
+_PHRASES: Final[dict[int, str]] = {status.value: status.phrase for status in HTTPStatus}
 _MYSQL_ROOTS: Final = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "asyncmy"})
 _EXIT_ROOTS: Final = frozenset({"subprocess", "docker", "sh", "invoke", "asyncssh", "fabric"})
 _AMQP_ROOTS: Final = frozenset({"amqp", "pika", "aiormq", "aio_pika"})
@@ -228,6 +231,11 @@ class Facts:
         )
 
     @_Once
+    def status(self) -> int | None:
+        """Return the status of the HTTP answer, from 400 to 599."""
+        return next((s for value in _status_values(self) if (s := _as_status(value)) is not None), None)
+
+    @_Once
     def vendor_codes(self) -> tuple[str, ...]:
         """Return the codes of a vendor's API as they stand in the exception, the answer or its body."""
         return tuple(_vendor_codes(self))
@@ -312,7 +320,7 @@ def _vendor_codes(facts: Facts) -> Iterator[str]:
         read(exc, "code"),
         read(exc, "error_code"),
         read(exc, "error"),
-        read(exc, "reason"),
+        _own_reason(facts),
     )
     error = item(body, "error") if isinstance(body, Mapping) else None
     for holder in (error, body, read(exc, "error")):
@@ -326,7 +334,30 @@ def _vendor_codes(facts: Facts) -> Iterator[str]:
         elif holder is not None and not isinstance(holder, str):
             said.append(read(holder, "code"))
     said += (error, *_reasons(read(exc, "errors") or item(error, "errors")))
-    yield from (code for code in said if isinstance(code, str) and 0 < len(code) <= 80)
+    codes = [code for code in said if isinstance(code, str) and 0 < len(code) <= 80]
+    phrases = _phrases(facts) if codes else ()
+    yield from (code for code in codes if code.lower() not in phrases)
+
+
+def _own_reason(facts: Facts) -> object:
+    """Return the `reason` of an exception, unless it is what stands behind the status of a HTTP answer.
+
+    Such a phrase is free text ("File not found"); a vendor's reason beside a status is one word of several
+    parts (RATE_LIMIT_EXCEEDED).
+    """
+    reason = read(facts.exc, "reason")
+    if isinstance(reason, str) and facts.status is not None and _OF_PARTS.fullmatch(reason) is None:
+        return None
+    return reason
+
+
+def _phrases(facts: Facts) -> Collection[str]:
+    """Return, in lower case, the phrases that the answer has beside its status: many a body repeats them."""
+    if facts.status is None:
+        return ()
+    holders = (facts.response, read(facts.exc, "resp"))
+    said = [_PHRASES.get(facts.status), *(read(holder, "reason") for holder in holders)]
+    return [phrase.lower() for phrase in said if isinstance(phrase, str)]
 
 
 def _reasons(errors: object) -> list[object]:
@@ -474,10 +505,14 @@ def _errnos(facts: Facts) -> Iterator[Key]:
 
 
 def _statuses(facts: Facts) -> Iterator[Key]:
-    for value in _status_values(facts):
-        if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
-            yield int(value)
-            return
+    if facts.status is not None:
+        yield facts.status
+
+
+def _as_status(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
+        return int(value)
+    return None
 
 
 def _status_values(facts: Facts) -> Iterator[object]:

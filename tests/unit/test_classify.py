@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import email.message
 import errno
 import pickle
 import subprocess
 import time
+import urllib.error
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -182,6 +184,51 @@ def test_structured_code_counts_more_than_words() -> None:
     spent = fake("openai.RateLimitError", status_code=429, body={"type": "insufficient_quota", "code": None})
     short = fake("openai.RateLimitError", status_code=429, body={"type": None, "code": None})
     assert (verdict(spent), verdict(short)) == ("permanent/never", "resource/exponential")
+
+
+PHRASES = ["File not found", "Invalid argument", "Forbidden", "Unauthorized", "Rate limited", "Expired", ""]
+
+
+def urllib_error(status: int, phrase: str) -> BaseException:
+    return urllib.error.HTTPError("http://a.example", status, phrase, email.message.Message(), None)
+
+
+def openapi_error(status: int, phrase: str) -> BaseException:
+    return fake(
+        "kubernetes.client.exceptions.ApiException", status=status, reason=phrase, body="", headers={}
+    )
+
+
+def azure_error(status: int, phrase: str) -> BaseException:
+    answer = SimpleNamespace(status_code=status, reason=phrase, headers={})
+    return fake("azure.X", status_code=status, reason=phrase, error=None, response=answer)
+
+
+def httplib_error(status: int, phrase: str) -> BaseException:
+    answer = SimpleNamespace(status=status, reason=phrase)
+    return fake("shop.HttpError", resp=answer, reason=phrase, error=phrase)
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+@pytest.mark.parametrize("make", [urllib_error, openapi_error, azure_error, httplib_error])
+def test_the_reason_phrase_of_an_answer_is_no_code_of_a_vendor(make: Any, phrase: str) -> None:
+    assert classify(make(503, phrase), now=NOW).rule == "http.unavailable"
+    assert classify(make(404, phrase), now=NOW).rule == "http.not-found"
+
+
+@pytest.mark.parametrize(
+    ("status", "phrase"), [(503, "Service Unavailable"), (403, "Forbidden"), (410, "Gone")]
+)
+def test_a_phrase_that_the_body_repeats_is_no_code_either(status: int, phrase: str) -> None:
+    found = classify(fake("shop.HttpError", status_code=status, body={"status": status, "error": phrase}))
+    assert found.rule == classify(fake("shop.HttpError", status_code=status)).rule
+
+
+def test_a_vendors_reason_beside_a_status_is_a_code() -> None:
+    for reason in ("RATE_LIMIT_EXCEEDED", "rateLimitExceeded", "rate-limit-exceeded"):
+        found = classify(fake("google.api_core.exceptions.GoogleAPICallError", code=403, reason=reason))
+        assert found.rule == "api.rate"
+    assert classify(fake("shop.ApiError", reason="forbidden")).rule == "api.denied"
 
 
 def test_wrapped_causes_are_followed() -> None:
