@@ -26,6 +26,7 @@ from celery.signals import (
 
 import app as product
 from app.domain.errors import DatabaseUnreachable
+from app.engine.books import warn_of_unknown_classes
 from app.engine.guard import Guard
 from app.engine.publish import publish
 from app.engine.routing import Routing
@@ -132,6 +133,7 @@ def _prepare(**_: Any) -> None:
         runtime = process.runtime()
         runtime.check_schema()
         import_handlers(runtime.settings.handlers)
+        warn_of_unknown_classes(process.books().layers)
         publish(runtime.engine.templates, runtime.settings.templates)
         runtime.database.dispose()
     except RemandError as error:

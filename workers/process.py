@@ -7,6 +7,7 @@ import threading
 from functools import cache
 
 from app.bell import CeleryBell
+from app.engine.books import Books, load_books
 from app.engine.context import Engine
 from app.engine.drain import Drain
 from app.engine.watch import Watch
@@ -37,10 +38,20 @@ def drain() -> Drain:
 
 
 @cache
+def books() -> Books:
+    """Return the rules this worker knows: gathered before the fork, handlers imported, and inherited.
+
+    Raises:
+        ConfigInvalid: an entry point fails, or rules contradict each other.
+    """
+    return load_books(runtime().settings)
+
+
+@cache
 def _runtime(_pid: int) -> Runtime:
     return Runtime(settings, bell=CeleryBell(app))
 
 
 @cache
 def _drain(_pid: int, _thread: int) -> Drain:
-    return runtime().drain(INCARNATION, WATCH)
+    return runtime().drain(INCARNATION, WATCH, books=books())

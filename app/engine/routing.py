@@ -1,4 +1,4 @@
-"""Which retry queue a failure goes to: that of its policy, unless template or settings name another."""
+"""Which rules judge a failure of a step, which retry queue it goes to, and how it is tried again."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from typing import Any
 from app.config import Settings
 from app.domain.decide import route
 from app.domain.template import RetrySpec, Template, resolve_retry
-from app.store.run_queue import EndedBadly
+from app.engine.books import Books, books_of_settings
+from app.store.run_queue import Claim, EndedBadly
 from app.store.templates import Templates
+from remand.rules import RuleBook
 
 
 class Routing:
     """Resolves what the retry rules of a step are."""
 
-    def __init__(self, templates: Templates, settings: Settings) -> None:
+    def __init__(self, templates: Templates, settings: Settings, books: Books | None = None) -> None:
+        """`books`: what the process has gathered; None: the rules of settings and templates alone."""
         self._templates = templates
         self._settings = settings
+        self._books = books
 
     def route(self, ended: Sequence[EndedBadly]) -> list[EndedBadly]:
         """Return the ends with the policy that settings, template and step give their category."""
@@ -39,6 +43,12 @@ class Routing:
         own = next((known.retry for known in template.steps if known.name == step), None)
         layers = [self._settings.retry, template.retry, *([own] if own is not None else [])]
         return resolve_retry(*layers)
+
+    def book(self, claim: Claim) -> RuleBook:
+        """Return the rules for a failure of a claim. Transaction: none once its template is known."""
+        if self._books is None:
+            self._books = books_of_settings(self._settings)
+        return self._books.of(self._templates.get(claim.template_id).template, claim.step)
 
     @staticmethod
     def fields(end: EndedBadly) -> dict[str, Any]:

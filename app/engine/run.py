@@ -29,6 +29,7 @@ from remand.errors import StepCancelled, StepTimeout
 from remand.failure import Failure, capture
 from remand.handler import Handlers, StepContext
 from remand.redact import redact_text
+from remand.rules import RuleBook
 
 _TOO_LONG = "the step ran longer than its timeout"
 
@@ -44,12 +45,21 @@ class Runner:
     """Runs attempts in this process, one at a time."""
 
     def __init__(
-        self, handlers: Handlers, queue: RunQueue, settings: Settings, place: Place | None = None
+        self,
+        handlers: Handlers,
+        queue: RunQueue,
+        settings: Settings,
+        book: Callable[[Claim], RuleBook],
+        place: Place | None = None,
     ) -> None:
-        """`place`: this process's slot in the worker's shared memory; None where there is no main process."""
+        """`book`: gives the rules that judge a failure of a claim.
+
+        `place`: this process's slot in the worker's shared memory; None where there is no main process.
+        """
         self._handlers = handlers
         self._queue = queue
         self._settings = settings
+        self._book = book
         self._place = place
         self._loop: asyncio.Runner | None = None
         self._alarm = _Alarm()
@@ -168,7 +178,12 @@ class Runner:
 
     def _bad(self, claim: Claim, error: BaseException, outcome: str) -> EndedBadly:
         keys = self._settings.redact_keys
-        failure = capture(error, now=datetime.now(UTC), redact=lambda text: redact_text(text, keys))
+        failure = capture(
+            error,
+            now=datetime.now(UTC),
+            redact=lambda text: redact_text(text, keys),
+            book=self._book(claim),
+        )
         return ended_badly(claim, self._queue, failure, outcome)
 
 

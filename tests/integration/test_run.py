@@ -21,6 +21,7 @@ from app.engine.sweeps.rescue import lease_slack
 from app.engine.watch import Watch
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
 from remand import StepTimeout
+from remand.rules import BOOK
 from tests.support.engine import Harness
 from tests.support.shapes import HANDLER, shape
 
@@ -45,7 +46,9 @@ class Bench:
             timeout_seconds=1800,
             slack_seconds=lease_slack(harness.settings),
         )
-        self.runner = Runner(harness.handlers, self.queue, harness.settings, watch.sit() if watch else None)
+        self.runner = Runner(
+            harness.handlers, self.queue, harness.settings, lambda _: BOOK, watch.sit() if watch else None
+        )
 
     def claim(self, timeout_seconds: float) -> Claim:
         self.harness.submit("t/one", {"n": 1})

@@ -1,0 +1,171 @@
+"""Which rules the classifier asks for a failure of a step: the users' in their order, then the built-in ones.
+
+First the step's own, then the template's, the settings', those made by `@remand.rule`, and those of installed
+packages (entry points). A process gathers them once, when the modules that define them are imported.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from types import ModuleType
+from typing import Any
+
+from app.config import Settings
+from app.domain.errors import ConfigInvalid, Problem
+from app.domain.template import Template
+from app.telemetry import log
+from remand.rules import BOOK, RuleBook
+from remand.rules.user import (
+    ENTRY_POINT_GROUP,
+    AnyRule,
+    FunctionRule,
+    Layers,
+    UserRule,
+    conflicts,
+    registered,
+)
+
+
+class Books:
+    """The rule book of every step. Books are made when first asked for, and shared by steps without rules."""
+
+    def __init__(self, layers: Layers = ()) -> None:
+        """`layers`: what is asked after a template's own rules."""
+        self.layers: Layers = tuple((place, tuple(rules)) for place, rules in layers)
+        self.base: RuleBook = BOOK.extended(self.layers)
+        """The book without any template's rules."""
+        self._made: dict[tuple[str, str | None], RuleBook] = {}
+
+    def of(self, template: Template, step: str) -> RuleBook:
+        """Return the book of a step; of the template, when it has no such step."""
+        spec = template.step(step)
+        own = spec if spec is not None and spec.rules else None
+        if own is None and not template.rules:
+            return self.base
+        # A published version never changes: its full name is enough.
+        key = (template.ref, own.name if own is not None else None)
+        if key not in self._made:
+            self._made[key] = self.base.extended(template.rule_layers(own))
+        return self._made[key]
+
+
+def books_of_settings(settings: Settings) -> Books:
+    """Return the books with the rules of the settings alone: nothing is imported."""
+    return Books([_settings_layer(settings)])
+
+
+def load_books(settings: Settings) -> Books:
+    """Gather the rules of settings, code and installed packages. Modules with handlers are imported by now.
+
+    Raises:
+        ConfigInvalid: with every entry point that fails and every conflict between rules.
+    """
+    problems: list[Problem] = []
+    installed = list(_installed_layers(problems))
+    # An entry point may hand out what a decorator has registered: that is one rule, not two.
+    handed_out = {id(rule) for _, rules in installed for rule in rules}
+    code = [rule for rule in registered() if id(rule) not in handed_out]
+    layers: Layers = [_settings_layer(settings), ("@remand.rule", code), *installed]
+    problems += (Problem(None, None, "rules", told, "RULE_CONFLICT") for told in conflicts(layers))
+    if problems:
+        raise ConfigInvalid(problems)
+    return Books(layers)
+
+
+def _settings_layer(settings: Settings) -> tuple[str, list[UserRule]]:
+    return "settings", [rule.to_rule("settings") for rule in settings.rules]
+
+
+def _installed_layers(problems: list[Problem]) -> Iterator[tuple[str, list[AnyRule]]]:
+    found = metadata.entry_points(group=ENTRY_POINT_GROUP)
+    for entry in sorted(found, key=lambda entry: (entry.name, entry.value)):
+        place = f"entry point {entry.name}"
+        try:
+            rules = _rules_in(entry.load())
+        except Exception as error:  # noqa: BLE001 - the door to installed packages: whatever they raise when loaded
+            told = f"{entry.value} fails when it is loaded: {type(error).__name__}: {error}"
+            problems.append(Problem(_package(entry), None, place, told, "RULE_ENTRY_POINT"))
+        else:
+            yield place, rules
+
+
+def _package(entry: metadata.EntryPoint) -> str | None:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else None
+
+
+def _rules_in(loaded: Any) -> list[AnyRule]:
+    """Return the rules that an entry point stands for.
+
+    Raises:
+        TypeError: it is no rule, no iterable of rules, nor a module or callable that gives one.
+    """
+    by_function = {rule.function: rule for rule in registered()}
+    if isinstance(loaded, ModuleType):
+        decorated = [rule for rule in registered() if rule.function.__module__ == loaded.__name__]
+        loaded = getattr(loaded, "RULES", decorated)
+    elif callable(loaded) and not isinstance(loaded, UserRule | FunctionRule):
+        loaded = by_function[loaded] if loaded in by_function else loaded()
+    rules = list(loaded) if isinstance(loaded, Iterable) else [loaded]
+    for rule in rules:
+        if not isinstance(rule, UserRule | FunctionRule):
+            raise TypeError(
+                f"{rule!r:.80} is no rule: give UserRule objects or functions made by @remand.rule"
+            )
+    if not rules:
+        raise TypeError("it gives no rules")
+    return rules
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownClass:
+    """A rule that waits for a class no exception will have here."""
+
+    rule: str
+    error_class: str
+    source: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"rule {self.rule} ({self.source}): {self.error_class} {self.why}"
+
+
+def unknown_classes(layers: Layers) -> list[UnknownClass]:
+    """Return the classes that rules name, whose package is installed here, and that are not in it.
+
+    Imports the modules they name. What is not installed is passed over: another worker may have it.
+    """
+    return [
+        UnknownClass(rule.name, name, rule.source or place, why)
+        for place, rules in layers
+        for rule in rules
+        for name in sorted(rule.conditions.errors)
+        if (why := _what_is_wrong_with(name))
+    ]
+
+
+def warn_of_unknown_classes(layers: Layers) -> None:
+    """Log what `unknown_classes` finds."""
+    for one in unknown_classes(layers):
+        log("rule.unknown_class", rule=one.rule, error_class=one.error_class, source=one.source, why=one.why)
+
+
+def _what_is_wrong_with(name: str) -> str:
+    """Return why no exception has that class name; empty when one may, or when that cannot be told."""
+    package = name.partition(".")[0]
+    if package == "__main__" or "<locals>" in name:
+        return ""
+    try:
+        found = pkgutil.resolve_name(name)
+    except ModuleNotFoundError as error:
+        return "" if error.name == package else f"is not known: {error}"
+    except (ImportError, AttributeError) as error:
+        return f"is not known: {error}"
+    except Exception as error:  # noqa: BLE001 - the door to users' modules: whatever they raise when imported
+        return f"cannot be looked at: {type(error).__name__}: {error}"
+    if not (isinstance(found, type) and issubclass(found, BaseException)):
+        return "is no class of exceptions"
+    real = f"{found.__module__}.{found.__qualname__}"
+    return "" if real == name else f"is another name of {real}, which is what a rule must say"

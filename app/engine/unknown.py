@@ -1,0 +1,39 @@
+"""List failures that no rule knows, once they are recorded; whether that works is nothing to a step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from app.store.run_queue import EndedBadly, RunQueue
+from app.store.unclassified import Unknown
+from app.telemetry import log
+from remand.classify import UNCLASSIFIED
+
+
+def list_unknown(queue: RunQueue, counted: Sequence[EndedBadly]) -> None:
+    """Count those of the failures that no rule knows, each once. Transaction: own, if there are any."""
+    unknown = list(_unknown(counted))
+    if not unknown:
+        return
+    done = queue.count_unclassified(unknown)
+    if isinstance(done, str):
+        log("failure.uncounted", count=len(unknown), error=done)
+        return
+    error_of = {one.fingerprint: one.error_class for one in unknown}
+    for fingerprint, count in done.items():
+        log("failure.unclassified", fingerprint=fingerprint, error=error_of[fingerprint], count=count)
+
+
+def _unknown(ended: Sequence[EndedBadly]) -> Iterator[Unknown]:
+    for end in ended:
+        failure = json.loads(end.failure)
+        if failure["classification"]["rule"] == UNCLASSIFIED:
+            yield Unknown(
+                fingerprint=failure["fingerprint"],
+                error_class=failure["error_class"],
+                message=failure["message"],
+                workflow_id=end.workflow_id,
+                step=end.step,
+                attempt=end.attempt,
+            )

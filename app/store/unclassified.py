@@ -1,0 +1,106 @@
+"""Failures that no rule knows, counted by fingerprint: what a rule could be written from.
+
+A side record, never a condition: the failure itself is kept with its attempt, whatever becomes of the count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import psycopg2
+
+from app.clock import Clock
+from app.domain.errors import DatabaseUnreachable, ValueRefused
+from app.store.session import Database
+
+_RECORD = """
+insert into remand.unclassified as u
+  (fingerprint, error_class, message, count, first_at, last_at, workflow_id, step, attempt, handler)
+select x.fingerprint, x.error_class, x.message, x.count, x.at, x.at, x.workflow_id, x.step, x.attempt,
+  s.handler
+from (
+  select *, coalesce(%s, clock_timestamp()) as at
+  from unnest(%s::text[], %s::text[], %s::text[], %s::bigint[], %s::uuid[], %s::text[], %s::int[])
+    as given (fingerprint, error_class, message, count, workflow_id, step, attempt)
+) x
+join remand.steps s on s.workflow_id = x.workflow_id and s.name = x.step
+order by x.fingerprint -- one order for all: those who count at the same time wait for each other, no circle
+on conflict (fingerprint) do update set
+  count = u.count + excluded.count,
+  last_at = greatest(u.last_at, excluded.last_at),
+  message = excluded.message,
+  workflow_id = excluded.workflow_id, step = excluded.step, attempt = excluded.attempt,
+  handler = excluded.handler
+"""
+_LIST = """
+select fingerprint, error_class, message, count, first_at, last_at, workflow_id, step, attempt, handler
+from remand.unclassified order by last_at desc, fingerprint limit %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """One failure that no rule knows. `message` is redacted."""
+
+    fingerprint: str
+    error_class: str
+    message: str
+    workflow_id: UUID
+    step: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unclassified:
+    """All failures of one fingerprint; workflow, step, attempt, handler and message are those of the last."""
+
+    fingerprint: str
+    error_class: str
+    message: str
+    count: int
+    first_at: datetime
+    last_at: datetime
+    workflow_id: UUID
+    step: str
+    attempt: int
+    handler: str
+
+
+def record(database: Database, clock: Clock, failures: Sequence[Unknown]) -> dict[str, int] | str:
+    """Count failures; return how many of each fingerprint, or why they could not be counted.
+
+    Transaction: own. Tried once and never raises for the database: better a count too low than one too high,
+    or a step that waits for it.
+    """
+    counts = Counter(failure.fingerprint for failure in failures)
+    last = {failure.fingerprint: failure for failure in failures}
+    arguments = (
+        clock.fixed(),
+        [*last],
+        [one.error_class for one in last.values()],
+        [one.message for one in last.values()],
+        [counts[fingerprint] for fingerprint in last],
+        [one.workflow_id for one in last.values()],
+        [one.step for one in last.values()],
+        [one.attempt for one in last.values()],
+    )
+    try:
+        database.call(_RECORD, arguments)
+    except (DatabaseUnreachable, ValueRefused, psycopg2.Error) as error:
+        return str(error)
+    return dict(counts)
+
+
+def list_unclassified(database: Database, limit: int = 100) -> list[Unclassified]:
+    """Return what no rule knew, the last seen first. Transaction: own."""
+    return [Unclassified(*row) for row in database.call(_LIST, (limit,))]
+
+
+def forget(database: Database, fingerprint: str) -> bool:
+    """Remove a fingerprint from the list; False if it is not there. Transaction: own. Idempotent."""
+    gone = database.call("delete from remand.unclassified where fingerprint = %s returning 1", (fingerprint,))
+    return bool(gone)
