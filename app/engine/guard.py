@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable
 
+from app.domain.queues import queue_of
 from app.engine.bell import Bell
 from app.engine.watch import Running, Seat, Watch
 from app.store.run_queue import EndedBadly, RunQueue
@@ -104,7 +105,7 @@ class Guard:
                 # A lost process says nothing of the step: as in the rescue sweep, no template decides on it.
                 end = self._route(end)
             self._queue.fail([end], by="guard")
-            rung.append(f"retry.{end.policy}")
+            rung.append(queue_of(end.policy))
             but = [running.key]
             log(
                 "worker.child_lost",

@@ -27,7 +27,7 @@ class FailedAttempt:
     queue: str
     worker: UUID | None
     policy: str
-    """The policy it was routed to: the one whose queue it is in."""
+    """The policy it was routed by; several share a queue."""
     failing_since: datetime | None
     """The first failure since the step was last (re)started; None: not noted."""
     passed: bool

@@ -62,8 +62,8 @@ def set_result(connection: sa.Connection, workflow_id: UUID, step: str, text: st
 
 
 def forget_failures(connection: sa.Connection, workflow_id: UUID, step: str) -> None:
-    """Start the counts of failures and lost attempts anew; attempts keep their numbers."""
-    _update(connection, "failures = 0, lost_attempts = 0", workflow_id, step)
+    """Start the counts of failures, and the time they may take, anew; attempts keep their numbers."""
+    _update(connection, "failures = 0, lost_attempts = 0, failing_since = null", workflow_id, step)
 
 
 def leave_queue(connection: sa.Connection, workflow_id: UUID, step: str) -> None:

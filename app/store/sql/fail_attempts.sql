@@ -1,9 +1,9 @@
 -- Record attempts that ended badly and send each to the queue of its policy:
--- in_progress -> enqueued_as_error_for_orchestration, run_queue row -> retry.<policy>, attempts row, history.
+-- in_progress -> enqueued_as_error_for_orchestration, run_queue row -> that queue, attempts row, history.
 -- An attempt counts only if the given worker still holds it. Returns those that counted.
 create or replace function remand.fail_attempts(
   p_workflows uuid[], p_steps text[], p_attempts int[], p_workers uuid[], p_outcomes text[], p_failures jsonb[],
-  p_policies text[], p_by text, p_now timestamptz default null)
+  p_policies text[], p_queues text[], p_by text, p_now timestamptz default null)
 returns table (workflow_id uuid, step text)
 language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -12,11 +12,11 @@ declare
   v_workflows uuid[]; v_steps text[];
 begin
   with given as (
-    select * from unnest(p_workflows, p_steps, p_attempts, p_workers, p_outcomes, p_failures, p_policies)
-      g(w, n, a, worker, outcome, failure, policy) order by w, n),
+    select * from unnest(p_workflows, p_steps, p_attempts, p_workers, p_outcomes, p_failures, p_policies, p_queues)
+      g(w, n, a, worker, outcome, failure, policy, queue) order by w, n),
   held as (
     update remand.run_queue q
-       set phase = 'failed', queue = 'retry.' || g.policy, due_at = t, worker = null, pid = null, lease_until = null,
+       set phase = 'failed', queue = g.queue, due_at = t, worker = null, pid = null, lease_until = null,
            suspect = q.suspect or g.outcome = 'lost'
       from given g
      where q.workflow_id = g.w and q.step = g.n and q.attempt = g.a and q.worker = g.worker and q.phase = 'claimed'
@@ -28,7 +28,8 @@ begin
   counted as (
     update remand.steps s
        set failures = s.failures + (h.outcome <> 'lost')::int,
-           lost_attempts = s.lost_attempts + (h.outcome = 'lost')::int, failure = h.failure
+           lost_attempts = s.lost_attempts + (h.outcome = 'lost')::int, failure = h.failure,
+           failing_since = coalesce(s.failing_since, t)
       from held h where s.workflow_id = h.w and s.name = h.n)
   select array_agg(h.w), array_agg(h.n) into v_workflows, v_steps from held h;
   perform remand.move_steps(v_workflows, v_steps, array['in_progress'], 'fail',
