@@ -1,0 +1,95 @@
+"""Read the codes of vendors' APIs: from the exception, the answer it holds, and the body of the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Final
+
+from remand.facts.reading import item, read
+from remand.facts.subject import Subject, worst_of_bulk
+
+_CLEAN = re.compile(r"[^a-z0-9]+")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{3,80}")
+_OF_PARTS = re.compile(r"[A-Za-z0-9]+(?:[_.:-][A-Za-z0-9]+)+|[A-Za-z]*[a-z][A-Z]\w*")
+_PHRASES: Final[dict[int, str]] = {status.value: status.phrase for status in HTTPStatus}
+
+
+def vendor_codes(facts: Subject) -> Iterator[str]:
+    """Yield the codes as they stand, the most telling first."""
+    exc, response, body = facts.exc, facts.response, facts.body
+    said: list[object] = []
+    if isinstance(response, Mapping) or callable(read(response, "get")):
+        error = item(response, "Error")
+        said += (item(error, "Code"), item(response, "error"))
+    said += (
+        read(exc, "type"),
+        read(exc, "code"),
+        read(exc, "error_code"),
+        read(exc, "error"),
+        _own_reason(facts),
+    )
+    error = item(body, "error") if isinstance(body, Mapping) else None
+    for holder in (error, body, read(exc, "error")):
+        if isinstance(holder, Mapping):
+            said += (
+                item(holder, "type"),
+                item(holder, "code"),
+                item(holder, "reason"),
+                item(holder, "status"),
+            )
+        elif holder is not None and not isinstance(holder, str):
+            said.append(read(holder, "code"))
+    said += (error, *_reasons(read(exc, "errors") or item(error, "errors")))
+    codes = [code for code in said if isinstance(code, str) and 0 < len(code) <= 80]
+    phrases = _phrases(facts) if codes else ()
+    yield from (code for code in codes if code.lower() not in phrases)
+
+
+def _own_reason(facts: Subject) -> object:
+    """Return the `reason` of an exception, unless it is what stands behind the status of a HTTP answer.
+
+    Such a phrase is free text ("File not found"); a vendor's reason beside a status is one word of several
+    parts (RATE_LIMIT_EXCEEDED).
+    """
+    reason = read(facts.exc, "reason")
+    if isinstance(reason, str) and facts.status is not None and _OF_PARTS.fullmatch(reason) is None:
+        return None
+    return reason
+
+
+def _phrases(facts: Subject) -> Collection[str]:
+    """Return, in lower case, the phrases that the answer has beside its status: many a body repeats them."""
+    if facts.status is None:
+        return ()
+    holders = (facts.response, read(facts.exc, "resp"))
+    said = [_PHRASES.get(facts.status), *(read(holder, "reason") for holder in holders)]
+    return [phrase.lower() for phrase in said if isinstance(phrase, str)]
+
+
+def _reasons(errors: object) -> list[object]:
+    if not isinstance(errors, (list, tuple)):
+        return []
+    said = [item(error, "reason") for error in errors[:5] if isinstance(error, Mapping)]
+    return [*said, item(item(worst_of_bulk(errors), "error"), "type")]
+
+
+def plain_code(code: str) -> str:
+    """Return a vendor's code as the rules write it: lower case, no separators, no final "exception"."""
+    return _CLEAN.sub("", code.lower()).removesuffix("exception")
+
+
+@lru_cache(maxsize=1024)
+def words_of(code: str) -> tuple[str, ...]:
+    """Return the ends of a code of several words: `DBInstanceNotFound` ends in `…notfound`."""
+    if _IDENTIFIER.fullmatch(code) is None:
+        return ()
+    words = [word.lower() for word in _WORDS.findall(code)]
+    if words and words[-1] in {"exception", "error", "fault"}:
+        words.pop()
+    if len(words) < 2:
+        return ()
+    return f"…{''.join(words[-3:])}", f"…{words[-2]}{words[-1]}", f"…{words[-1]}", f"{words[0]}…"
