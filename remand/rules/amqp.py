@@ -83,6 +83,22 @@ RULES: Final = (
         _LIB,
     ),
     Rule(
+        "amqp.misuse",
+        "type",
+        under(
+            "pika.exceptions",
+            names="DuplicateConsumerTag DuplicateGetOkCallback InvalidFieldTypeException "
+            "UnsupportedAMQPFieldException ShortStringTooLong InvalidFrameError "
+            "UnexpectedFrameError MethodNotImplemented InvalidChannelNumber "
+            "ProtocolVersionMismatch ReentrancyError IncompatibleProtocolError "
+            "ProtocolSyntaxError",
+        ),
+        PERMANENT,
+        "the client was used wrongly",
+        _LIB,
+        confidence=0.8,
+    ),
+    Rule(
         "amqp.blocked",
         "type",
         ("amqp.exceptions.ResourceError", "pika.exceptions.ConnectionBlockedTimeout"),

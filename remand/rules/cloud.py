@@ -9,6 +9,7 @@ from typing import Final
 
 from remand.rules.rule import (
     EXPONENTIAL,
+    IMMEDIATE,
     NETWORK,
     PERMANENT,
     PERMISSION,
@@ -56,7 +57,7 @@ RULES: Final = (
             "servicequotaexceeded "
             "maxspotinstancecountexceeded addresslimitexceeded clustercapacityexceeded allocationfailed "
             "skunotavailable zonalallocationfailed zoneresourcepoolexhausted resourceexhausted "
-            "resourcesexceeded"
+            "resourcesexceeded overlimit insufficientfreeaddressesinsubnet"
         ),
         RESOURCE,
         "the cloud has no capacity or quota left for this",
@@ -72,7 +73,9 @@ RULES: Final = (
             "tableinuse "
             "resourceinuse concurrentmodification deadlineexceeded aborted operationtimedout "
             "resourcenotready "
-            "kmsinternal serviceinternal lambdainternal"
+            "kmsinternal serviceinternal lambdainternal queuedeletedrecently servicefailure toomanyupdates "
+            "awssimplequeueservicequeuedeletedrecently entitytemporarilyunmodifiable "
+            "incorrectinstancestate incompletebody"
         ),
         TRANSIENT,
         "the service asks to send it again",
@@ -111,7 +114,10 @@ RULES: Final = (
             "nosuchkey nosuchbucket nosuchentity nosuchupload nosuchversion resourcenotfound tablenotfound "
             "queuedoesnotexist nonexistentqueue functionnotfound blobnotfound containernotfound "
             "invalidinstanceidnotfound invalidaction awssimplequeueservicenonexistentqueue "
-            "dbinstancenotfound stackdoesnotexist parameternotfound secretnotfound"
+            "dbinstancenotfound stackdoesnotexist parameternotfound secretnotfound "
+            "bucketnotempty deleteconflict "
+            "invalidobjectstate dependencyviolation unsupported unsupportedoperation "
+            "endpointdisabled messagerejected"
         ),
         PERMANENT,
         "what the call names does not exist",
@@ -132,6 +138,28 @@ RULES: Final = (
         VALIDATION,
         "the service refuses the request as it is",
         _AWS,
+    ),
+    Rule(
+        "aws.cancelled-conflict",
+        "api_code",
+        ("transactioncanceled",),
+        TRANSIENT,
+        "the transaction met another one; run it again",
+        _AWS,
+        policy=IMMEDIATE,
+        text=r"\A(?!.*(ConditionalCheckFailed|ValidationError|ItemCollectionSize"
+        r"|DuplicateItem))[\s\S]*TransactionConflict",
+    ),
+    Rule(
+        "aws.cancelled-throttled",
+        "api_code",
+        ("transactioncanceled",),
+        RESOURCE,
+        "the transaction was throttled",
+        _AWS,
+        policy=EXPONENTIAL,
+        text=r"\A(?!.*(ConditionalCheckFailed|ValidationError|ItemCollectionSize"
+        r"|DuplicateItem))[\s\S]*(Throttling|ThroughputExceeded)",
     ),
     Rule(
         "aws.client-network",
@@ -229,6 +257,14 @@ RULES: Final = (
         confidence=0.5,
     ),
     Rule(
+        "google.internal",
+        "type",
+        under(_GOOGLE, names="InternalServerError"),
+        TRANSIENT,
+        "the service failed",
+        "google.api_core.retry.if_transient_error",
+    ),
+    Rule(
         "google.retries",
         "fallback",
         under(_GOOGLE, names="RetryError"),
@@ -315,6 +351,76 @@ RULES: Final = (
         "Azure cannot be reached",
         _LIB,
         confidence=0.9,
+    ),
+    Rule(
+        "azure.body-cut",
+        "type",
+        under(_AZURE, names="IncompleteReadError"),
+        NETWORK,
+        "the answer was cut short",
+        _LIB,
+    ),
+    Rule(
+        "azure.exists-moving",
+        "type",
+        under(_AZURE, names="ResourceExistsError"),
+        TRANSIENT,
+        "the resource is leased or changing",
+        "Azure Storage error codes",
+        text=r"LeaseAlready|Being(Created|Deleted|Disabled|Moved)|InProgress|Conflict|another operation",
+        confidence=0.8,
+    ),
+    Rule(
+        "azure.exists-already",
+        "type",
+        under(_AZURE, names="ResourceExistsError"),
+        VALIDATION,
+        "there is already such a resource",
+        _LIB,
+    ),
+    Rule(
+        "kubernetes.config",
+        "type",
+        ("kubernetes.config.config_exception.ConfigException",),
+        PERMANENT,
+        "there is no usable configuration of the cluster",
+        "the libraries' class trees",
+    ),
+    Rule(
+        "kubernetes.quota",
+        "status",
+        (403,),
+        RESOURCE,
+        "a quota of the cluster is used up",
+        "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
+        text=r"exceeded quota",
+        confidence=0.85,
+    ),
+    Rule(
+        "aws.transfer",
+        "fallback",
+        (
+            "s3transfer.exceptions.RetriesExceededError",
+            "s3transfer.exceptions.S3DownloadFailedError",
+            "boto3.exceptions.RetriesExceededError",
+        ),
+        NETWORK,
+        "the transfer failed again and again",
+        "the libraries' class trees",
+        confidence=0.7,
+    ),
+    Rule(
+        "aws.resource-misuse",
+        "type",
+        under(
+            "boto3.exceptions",
+            names="ResourceNotExistsError UnknownAPIVersionError ResourceLoadException NoVersionFound "
+            "DynamoDBNeedsConditionError DynamoDBNeedsKeyConditionError PythonDeprecationWarning "
+            "InvalidCrtTransferConfigError",
+        ),
+        PERMANENT,
+        "boto3 was used wrongly",
+        "the libraries' class trees",
     ),
     Rule(
         "azure.data",

@@ -24,6 +24,17 @@ RULES: Final = (
         "grpc.deadline", "grpc", ("DEADLINE_EXCEEDED",), NETWORK, "the service did not answer in time", _DOC
     ),
     Rule(
+        "grpc.certificate",
+        "grpc",
+        ("UNAVAILABLE", "UNKNOWN"),
+        PERMANENT,
+        "a certificate was refused, which gRPC tells as an outage",
+        "grpc/grpc, messages of its TLS handshake",
+        text=r"CERTIFICATE_VERIFY_FAILED|certificate (verify failed|has expired)"
+        r"|Hostname Verification Check failed|self[- ]signed certificate|WRONG_VERSION_NUMBER"
+        r"|TLSV1_ALERT_UNKNOWN_CA",
+    ),
+    Rule(
         "grpc.exhausted",
         "grpc",
         ("RESOURCE_EXHAUSTED",),

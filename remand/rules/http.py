@@ -259,7 +259,7 @@ _CLASSES: Final = (
         under(
             _REQUESTS,
             names="InvalidURL InvalidSchema MissingSchema InvalidHeader InvalidProxyURL "
-            "InvalidJSONError UnrewindableBodyError",
+            "UnrewindableBodyError",
         )
         + under(
             _URLLIB3, names="LocationValueError InvalidHeader UnrewindableBodyError BodyNotHttplibCompatible"
@@ -275,21 +275,11 @@ _CLASSES: Final = (
     ),
     Rule(
         "http.body-json",
-        "type",
-        (f"{_REQUESTS}.JSONDecodeError",),
+        "base",
+        under(_REQUESTS, names="JSONDecodeError InvalidJSONError"),
         VALIDATION,
-        "the answer is not JSON",
+        "the body is not JSON",
         _LIB,
-        confidence=0.7,
-    ),
-    Rule(
-        "http.body-json-cut",
-        "type",
-        (f"{_REQUESTS}.JSONDecodeError",),
-        NETWORK,
-        "the answer was cut short",
-        _LIB,
-        text=r"unterminated string",
         confidence=0.7,
     ),
     Rule(
@@ -366,6 +356,44 @@ _CLASSES: Final = (
         "TLS was refused",
         _LIB,
         confidence=0.8,
+    ),
+    Rule(
+        "http.proxy-refused",
+        "type",
+        (f"{_REQUESTS}.ProxyError", f"{_URLLIB3}.ProxyError", *under(*_HTTPX, names="ProxyError")),
+        PERMISSION,
+        "the proxy refuses the login or the address",
+        _RFC,
+        text=r"\b407\b|proxy authentication required|tunnel connection failed: 40[137]",
+        confidence=0.8,
+    ),
+    Rule(
+        "http.redirect-limit",
+        "type",
+        (f"{_URLLIB3}.ResponseError",),
+        PERMANENT,
+        "the redirects go in a circle",
+        _LIB,
+        text=r"too many redirects",
+    ),
+    Rule(
+        "http.limit-repeated",
+        "type",
+        (f"{_URLLIB3}.ResponseError",),
+        RESOURCE,
+        "the server limits the rate, again and again",
+        _LIB,
+        policy=EXPONENTIAL,
+        text=r"too many 429 error",
+    ),
+    Rule(
+        "http.address",
+        "type",
+        ("urllib.error.URLError",),
+        VALIDATION,
+        "the address is not one that can be opened",
+        "https://docs.python.org/3/library/urllib.request.html",
+        text=r"unknown url type|no host given|unknown scheme|file not on local host",
     ),
     Rule(
         "http.name",

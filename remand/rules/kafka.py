@@ -68,7 +68,7 @@ RULES: Final = (
         "type",
         under(
             *_KAFKA,
-            names="ThrottlingQuotaExceededError PolicyViolationError KafkaStorageError QuotaViolationError",
+            names="ThrottlingQuotaExceededError KafkaStorageError QuotaViolationError",
         ),
         RESOURCE,
         "Kafka limits the client or its disk is full",
@@ -80,7 +80,7 @@ RULES: Final = (
         "type",
         under(
             *_KAFKA,
-            names="MessageSizeTooLargeError RecordListTooLargeError InvalidMessageError "
+            names="PolicyViolationError MessageSizeTooLargeError RecordListTooLargeError InvalidMessageError "
             "CorruptRecordException InvalidTopicError "
             "RecordTooLargeError MessageSizeTooLarge OffsetOutOfRangeError UnsupportedCodecError "
             "InvalidConfigurationError InvalidPartitionsError",

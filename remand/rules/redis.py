@@ -151,7 +151,8 @@ RULES: Final = (
         TRANSIENT,
         "Redis is busy, loading or failing over",
         _SOURCE,
-        text=r"^(BUSY|LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|NOREPLICAS|UNBLOCKED|FAILOVER)\b",
+        text=r"^(BUSY|LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|NOREPLICAS|UNBLOCKED|FAILOVER"
+        r"|INPROG|NOGOODSLAVE|NOTREADY|IOERR|UNKILLABLE)\b",
     ),
     Rule(
         "redis.response-memory",
@@ -169,7 +170,7 @@ RULES: Final = (
         PERMISSION,
         "Redis refuses the login or the right",
         _SOURCE,
-        text=r"^(NOAUTH|WRONGPASS|NOPERM)\b|operation not permitted|invalid password",
+        text=r"^(NOAUTH|WRONGPASS|NOPERM|DENIED)\b|operation not permitted|invalid password",
     ),
     Rule(
         "redis.response-exec",
@@ -197,5 +198,14 @@ RULES: Final = (
         "Redis failed without saying how",
         _SOURCE,
         confidence=0.5,
+    ),
+    Rule(
+        "redis.cluster-away",
+        "type",
+        under(*_REDIS, names="RedisClusterException"),
+        NETWORK,
+        "no node of the cluster can be reached",
+        _SOURCE,
+        text=r"cannot be connected|unable to connect|no reachable node|reachable node",
     ),
 )

@@ -37,6 +37,8 @@ def _codes(names: str) -> tuple[str, ...]:
     return tuple(names.split())
 
 
+_WORDS_SOURCE: Final = "how the vendors name their codes"
+
 RULES: Final = (
     Rule(
         "api.rate",
@@ -45,7 +47,7 @@ RULES: Final = (
             "ratelimited ratelimit ratelimiterror ratelimitexceeded userratelimitexceeded toomanyrequests "
             "concurrentrequestslimitexceeded requestsperminuteexceeded tokensperminuteexceeded "
             "ratelimitreached "
-            "calllimitexceeded"
+            "calllimitexceeded accesslimited"
         ),
         RESOURCE,
         "the service limits how often it is called",
@@ -286,5 +288,144 @@ RULES: Final = (
         "Slack cannot be reached",
         _LIB,
         confidence=0.6,
+    ),
+    Rule(
+        "word.missing",
+        "code_word",
+        _codes("…notfound …doesnotexist …notexist …nonexistent …notfounderror …nosuch nosuch…"),
+        PERMANENT,
+        "what the call names does not exist",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
+        "word.exists",
+        "code_word",
+        _codes("…alreadyexists …alreadyexist …alreadyowned …alreadyused …alreadytaken"),
+        VALIDATION,
+        "there is already such a thing",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
+        "word.limited",
+        "code_word",
+        _codes(
+            "…throttled …throttling …throttle throttling… …toomanyrequests …ratelimited "
+            "…ratelimit …ratelimitexceeded …rateexceeded …slowdown"
+        ),
+        RESOURCE,
+        "the service limits how often it is called",
+        _WORDS_SOURCE,
+        policy=EXPONENTIAL,
+        confidence=0.75,
+    ),
+    Rule(
+        "word.quota",
+        "code_word",
+        _codes("…limitexceeded …quotaexceeded …limitreached …quotareached …capacity …limit"),
+        RESOURCE,
+        "a quota or the capacity is used up",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
+        "word.unavailable",
+        "code_word",
+        _codes(
+            "…unavailable …timeout …timedout …internalerror …servererror …internalfailure …internal …busy"
+        ),
+        TRANSIENT,
+        "the service failed or is not ready",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
+        "word.moving",
+        "code_word",
+        _codes(
+            "…inprogress …inuse …notready …recently …locked …conflict …conflicted …beingdeleted …beingcreated"
+        ),
+        TRANSIENT,
+        "the thing is changing or in use; it will be free",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
+        "word.denied",
+        "code_word",
+        _codes(
+            "…denied …forbidden …unauthorized …notauthorized …notallowed …revoked …permission "
+            "…permissions …notpermitted …expiredtoken …tokenexpired …tokeninvalid "
+            "…unauthenticated"
+        ),
+        PERMISSION,
+        "the service refuses the credentials or the right",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
+        "word.invalid",
+        "code_word",
+        _codes(
+            "invalid… malformed… …malformed …invalid …toolarge …toolong …toosmall …tooshort "
+            "…toomany toomany… …outofrange …mismatch …notvalid …required missing… …missing "
+            "illegal… duplicate… …parsing …parse"
+        ),
+        VALIDATION,
+        "the service refuses the request as it is",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
+        "word.impossible",
+        "code_word",
+        _codes(
+            "unsupported… …unsupported …notsupported …notimplemented …disabled …deprecated "
+            "…notempty …archived unknown… unrecognized… …unknown"
+        ),
+        PERMANENT,
+        "the service cannot do that",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
+        "slack.api",
+        "fallback",
+        ("slack_sdk.errors.SlackApiError",),
+        PERMANENT,
+        "Slack refuses the call; the errors that pass are known by name",
+        "https://api.slack.com/methods",
+        confidence=0.6,
+    ),
+    Rule(
+        "llm.key",
+        "text",
+        ("openai", "anthropic", "mistralai", "groq", "cohere"),
+        PERMISSION,
+        "the client was given no key",
+        _LIB,
+        text=r"missing credentials|api[_ ]key.*(must be set|not (set|provided))"
+        r"|could not resolve authentication",
+        confidence=0.85,
+    ),
+    Rule(
+        "llm.credit",
+        "status",
+        (400,),
+        PERMANENT,
+        "the credit is used up; somebody has to look at billing",
+        _CODES,
+        text=r"credit balance is too low",
+        confidence=0.9,
+    ),
+    Rule(
+        "twilio.credentials",
+        "text",
+        ("twilio",),
+        PERMISSION,
+        "the client was given no credentials",
+        _LIB,
+        text=r"credentials are required",
     ),
 )

@@ -105,7 +105,11 @@ RULES: Final = (
     Rule(
         "search.bulk",
         "fallback",
-        ("elasticsearch.helpers.errors.BulkIndexError", "opensearchpy.helpers.errors.BulkIndexError"),
+        (
+            "elasticsearch.helpers.errors.BulkIndexError",
+            "elasticsearch.helpers.BulkIndexError",
+            "opensearchpy.helpers.errors.BulkIndexError",
+        ),
         VALIDATION,
         "documents of a bulk request were refused",
         _LIB,

@@ -116,7 +116,7 @@ _CLASSES: Final = (
     Rule(
         "sql.class-any",
         "fallback",
-        under(*_DBAPI, names="DatabaseError Error"),
+        (*under(*_DBAPI, names="DatabaseError Error"), f"{_ALCHEMY}.DBAPIError"),
         TRANSIENT,
         "the database failed without saying how",
         _LIB,
@@ -186,6 +186,15 @@ _CLASSES: Final = (
         confidence=0.8,
     ),
     Rule(
+        "alchemy.any",
+        "fallback",
+        (f"{_ALCHEMY}.SQLAlchemyError",),
+        PERMANENT,
+        "SQLAlchemy refuses what it was asked; what fails in the database has a class of its own",
+        _LIB,
+        confidence=0.6,
+    ),
+    Rule(
         "alchemy.statement",
         "fallback",
         (f"{_ALCHEMY}.StatementError",),
@@ -201,6 +210,15 @@ _CLASSES: Final = (
         VALIDATION,
         "a parameter cannot be sent to the database",
         _LIB,
+    ),
+    Rule(
+        "asyncpg.plan",
+        "type",
+        under("asyncpg.exceptions", names="InvalidCachedStatementError OutdatedSchemaCacheError"),
+        TRANSIENT,
+        "a cached plan is stale; run it again",
+        _LIB,
+        policy=IMMEDIATE,
     ),
     Rule(
         "asyncpg.client",
@@ -242,7 +260,8 @@ _TEXTS: Final = (
         "libpq; PostgreSQL 15",
         text=r"password authentication failed|no pg_hba\.conf entry|authentication failed"
         r"|no password supplied|role \"[^\"]*\" (does not exist|is not permitted)"
-        r"|access denied for user|peer authentication failed|ident authentication failed|permission denied",
+        r"|access denied for user|peer authentication failed|ident authentication failed|permission denied"
+        r"|attempt to write a readonly database",
         confidence=0.9,
     ),
     Rule(
@@ -267,7 +286,8 @@ _TEXTS: Final = (
         text=r"database \"[^\"]*\" does not exist|invalid (connection option|dsn|port number|URI)"
         r"|missing \"=\" after|unknown database"
         r"|could not translate host name .*(not known|no address)|no such (table|column)"
-        r"|syntax error|unrecognized configuration parameter",
+        r"|syntax error|unrecognized configuration parameter"
+        r"|database disk image is malformed|file is not a database|unable to open database file",
         confidence=0.85,
     ),
     Rule(

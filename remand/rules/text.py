@@ -38,6 +38,19 @@ RULES: Final = (
         r"|hostname mismatch|doesn't match either of|wrong version number|WRONG_VERSION_NUMBER",
     ),
     Rule(
+        "text.tls",
+        "text",
+        _ANY,
+        PERMANENT,
+        "the two sides do not speak the same TLS, or one refuses the other",
+        _LIBS,
+        text=r"(SSLV3|TLSV1|TLSV13)_ALERT_(HANDSHAKE_FAILURE|BAD_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA"
+        r"|PROTOCOL_VERSION|ACCESS_DENIED|INSUFFICIENT_SECURITY)|TLSV1_UNRECOGNIZED_NAME"
+        r"|NO_SHARED_CIPHER|UNSUPPORTED_PROTOCOL|UNSAFE_LEGACY_RENEGOTIATION|(DH|EE"
+        r"|CA)_KEY_TOO_SMALL",
+        confidence=_LOW,
+    ),
+    Rule(
         "text.login",
         "text",
         _ANY,
@@ -47,7 +60,8 @@ RULES: Final = (
         confidence=_LOW,
         text=r"authentication failed|invalid (api[- ]?key|credentials|username or password|token)\b"
         r"|permission denied|access denied"
-        r"|not authori[sz]ed\b|\bunauthori[sz]ed\b|unable to locate credentials",
+        r"|not authori[sz]ed\b|\bunauthori[sz]ed\b|unable to locate credentials"
+        r"|proxy authentication required|tunnel connection failed: 40[137]",
     ),
     Rule(
         "text.limited",
