@@ -5,7 +5,9 @@ from __future__ import annotations
 from app.cli.context import Cli
 from app.cli.findings import Finding
 from app.cli.urls import LateBell
-from app.domain.errors import ConfigInvalid
+from app.domain.errors import ConfigInvalid, HandlerNotFound
+from app.engine.books import load_books, unknown_classes
+from app.runtime import import_handlers
 from app.store import diagnosis, schema
 from remand.errors import RemandError
 from remand.redact import redact_text
@@ -22,6 +24,24 @@ def check_settings(cli: Cli) -> list[Finding]:
     except RemandError as error:
         return [_failed("settings", error.message, error.hint)]
     return [Finding("settings", "ok", "good", is_environment=True)]
+
+
+def check_rules(cli: Cli) -> list[Finding]:
+    """Say whether the rules of the users fit together and name classes that exist; the settings are good.
+
+    Imports the modules with handlers, as a worker does.
+    """
+    try:
+        import_handlers(cli.given.handlers)
+        layers = load_books(cli.given).layers
+    except HandlerNotFound as error:
+        return [Finding("rules", "warn", f"not checked: {error.message}", error.hint)]
+    except ConfigInvalid as error:
+        return [_failed("rules", str(problem), error.hint) for problem in error.problems]
+    todo = "no exception will match it: write the name that the class has itself"
+    unknown = [Finding("rules", "warn", str(one), todo) for one in unknown_classes(layers)]
+    count = sum(len(rules) for _, rules in layers)
+    return unknown or [Finding("rules", "ok", f"{count} of your own" if count else "none of your own")]
 
 
 def check_servers(cli: Cli) -> list[Finding]:

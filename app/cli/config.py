@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from app.cli.checks import check_servers, check_settings
+from app.cli.checks import check_rules, check_servers, check_settings
 from app.cli.context import Cli, Group
 from app.cli.findings import show as show_findings
 from app.cli.output import table
@@ -55,8 +55,8 @@ def _text(value: object) -> str:
     examples=("remand config check", "remand config check --json"),
 )
 def check(cli: Cli) -> None:
-    """Check the settings, then connect: does the database answer, its schema fit, the broker answer?"""
+    """Check settings and rules, then connect: does the database answer, its schema fit, the broker answer?"""
     findings = check_settings(cli)
     if all(one.level == "ok" for one in findings):
-        findings += check_servers(cli)
+        findings += [*check_rules(cli), *check_servers(cli)]
     show_findings(cli.out, findings)

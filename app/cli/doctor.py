@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Sequence
 
-from app.cli.checks import check_servers, check_settings
+from app.cli.checks import check_rules, check_servers, check_settings
 from app.cli.context import EXPLAIN, ROOT, Cli
 from app.cli.findings import Finding, show
 from app.cli.output import age, span
@@ -35,7 +35,7 @@ def doctor(cli: Cli) -> None:
     """Examine this installation and the running service, from Python to the oldest work that waits."""
     findings = [_python(), *check_settings(cli)]
     if not _fails(findings):
-        findings += [_wheels(cli), *check_servers(cli)]
+        findings += [_wheels(cli), *check_rules(cli), *check_servers(cli)]
     if not _fails(findings):
         findings += _service(cli)
     show(cli.out, findings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,8 @@ from app.cli.dag import Node, draw
 from app.cli.output import age, facts, table
 from app.cli.wording import command, next_steps
 from app.domain.errors import HandlerNotFound
-from app.domain.template import Template, load_paths, to_definition
+from app.domain.template import Template, all_rule_layers, load_paths, to_definition
+from app.engine.books import unknown_classes
 from app.engine.publish import publish as publish_templates
 from app.runtime import import_handlers
 from app.store.templates import PublishedTemplate
@@ -121,10 +122,11 @@ def _steps(template: Template) -> RenderableType:
 def validate(cli: Cli, files: Files) -> None:
     """Check template files: every problem at once, with file and line. Needs no servers.
 
-    Where the setting `handlers` names modules, steps whose handler is in none of them are warned of.
+    Where the setting `handlers` names modules, steps whose handler is in none of them are warned of; so are
+    rules that name a class which is not in its installed package.
     """
     found = load_paths(files)
-    warnings = _unknown_handlers(cli, found)
+    warnings = [*_unknown_handlers(cli, found), *_doubtful_rules(cli, found)]
     cli.out.answer(
         {"templates": [one.ref for one in found], "warnings": warnings},
         *(f"{one.ref}: good, {len(one.steps)} steps" for one in found),
@@ -146,6 +148,16 @@ def _unknown_handlers(cli: Cli, templates: Sequence[Template]) -> list[str]:
         for step in template.steps
         if step.handler not in known
     ]
+
+
+def _doubtful_rules(cli: Cli, templates: Sequence[Template]) -> Iterator[str]:
+    for template in templates:
+        layers = all_rule_layers(template)
+        yield from (str(one) for one in unknown_classes(layers))
+        own = {rule.name for _, rules in layers for rule in rules}
+        for rule in cli.given.rules:
+            if rule.name in own:
+                yield f"{template.ref}: rule {rule.name} is also one of the settings; give one another name"
 
 
 @GROUP.verb(

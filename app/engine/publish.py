@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.domain.template import Template, load_paths
+from app.domain.template import Template, all_rule_layers, load_paths
+from app.engine.books import warn_of_unknown_classes
 from app.store.templates import Templates
 from app.telemetry import log
 
@@ -13,7 +14,8 @@ from app.telemetry import log
 def publish(templates: Templates, paths: Iterable[Path | str]) -> list[tuple[Template, bool]]:
     """Publish every template found in files and folders; each with whether it is new.
 
-    Transaction: one a template. Idempotent: by content.
+    A new one whose rules name classes that are unknown here is warned of. Transaction: one a template.
+    Idempotent: by content.
 
     Raises:
         TemplateInvalid: with every problem of every file; nothing was published.
@@ -25,6 +27,7 @@ def publish(templates: Templates, paths: Iterable[Path | str]) -> list[tuple[Tem
         is_new = templates.publish(template)
         published.append((template, is_new))
         if is_new:
+            warn_of_unknown_classes(all_rule_layers(template))
             log(
                 "template.stored",
                 namespace=template.namespace,

@@ -18,11 +18,13 @@ from app.domain.errors import DatabaseUnreachable, ValueRefused
 from app.store.session import Database
 
 _RECORD = """
+-- Whoever holds one of the rows, a drain must not wait for it: its steps come first.
+with patience as materialized (select set_config('lock_timeout', '500ms', true))
 insert into remand.unclassified as u
   (fingerprint, error_class, message, count, first_at, last_at, workflow_id, step, attempt, handler)
 select x.fingerprint, x.error_class, x.message, x.count, x.at, x.at, x.workflow_id, x.step, x.attempt,
   s.handler
-from (
+from patience, (
   select *, coalesce(%s, clock_timestamp()) as at
   from unnest(%s::text[], %s::text[], %s::text[], %s::bigint[], %s::uuid[], %s::text[], %s::int[])
     as given (fingerprint, error_class, message, count, workflow_id, step, attempt)
@@ -73,8 +75,8 @@ class Unclassified:
 def record(database: Database, clock: Clock, failures: Sequence[Unknown]) -> dict[str, int] | str:
     """Count failures; return how many of each fingerprint, or why they could not be counted.
 
-    Transaction: own. Tried once and never raises for the database: better a count too low than one too high,
-    or a step that waits for it.
+    Transaction: own. Tried once, waits half a second at most, never raises for the database: better a count
+    too low than one too high, or a step that waits for it.
     """
     counts = Counter(failure.fingerprint for failure in failures)
     last = {failure.fingerprint: failure for failure in failures}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from app.domain.jsonvalue import canonical_json
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides, RetrySpec, resolve_retry
 from app.domain.template.load import from_definition, load_file, load_paths, load_text
-from app.domain.template.model import StepSpec, Template, content_hash, to_definition
+from app.domain.template.model import StepSpec, Template, all_rule_layers, content_hash, to_definition
 from app.domain.template.submission import identity_key, validate_input
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "RetrySpec",
     "StepSpec",
     "Template",
+    "all_rule_layers",
     "canonical_json",
     "content_hash",
     "from_definition",

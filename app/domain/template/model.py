@@ -94,6 +94,12 @@ class Template(BaseModel):
         return [(place, [rule.to_rule(place) for rule in rules]) for place, rules in places]
 
 
+def all_rule_layers(template: Template) -> list[tuple[str, list[UserRule]]]:
+    """Return every rule of a template and of its steps, by place."""
+    own = (template.rule_layers(step)[0] for step in template.steps if step.rules)
+    return [*template.rule_layers(), *own]
+
+
 def to_definition(template: Template) -> dict[str, Any]:
     """Return what was set, as JSON types; defaults are left out so that they stay the reader's."""
     definition = template.model_dump(mode="json", exclude_unset=True, exclude={"input_schema"})
