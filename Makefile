@@ -59,16 +59,19 @@ $(VENV)/.installed-runtime: requirements/runtime.txt requirements/build.txt pypr
 
 ## Use ----------------------------------------------------------------------------------------------
 
-.PHONY: demo bench
+.PHONY: demo bench bench-classify
 demo: install-runtime ## Run the examples on embedded servers and show what happens (ARGS=--json)
 	@$(BIN)/remand demo $(ARGS)
 
 bench: install ## Measure throughput, latency and rescue; prints one JSON line last
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
+bench-classify: install ## Measure the classifier: time, growth, accuracy; prints one JSON line last
+	@$(BIN)/python -m tests.benchmarks.classify $(ARGS)
+
 ## Test ---------------------------------------------------------------------------------------------
 
-.PHONY: test test-unit test-services
+.PHONY: test test-unit test-services test-libraries
 test: install ## Run the whole suite, on embedded servers unless REMAND_TEST_* name others
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) $(LIGHT_TESTS) $(ARGS) || status=1; \
@@ -82,6 +85,18 @@ test-services: install ## Integration and acceptance on REMAND_TEST_DATABASE_URL
 	@: "$${REMAND_TEST_DATABASE_URL:?name the PostgreSQL server to test on}" \
 	   "$${REMAND_TEST_BROKER_URL:?name the broker to test on}"
 	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope $(SERVICE_TESTS) $(ARGS)
+
+# The libraries the classifier knows are not the product's: they live in an environment of their own.
+CORPUS := .venv-corpus
+test-libraries: $(CORPUS)/.installed ## The classifier on real exceptions of some forty libraries
+	@$(CORPUS)/bin/python -m pytest $(NO_CELERY_PLUGIN) tests/libraries $(ARGS)
+
+$(CORPUS)/.installed: requirements/corpus.txt pyproject.toml
+	@$(MAKE) VENV=$(CORPUS) $(CORPUS)/bin/python
+	@echo "Installing the locked packages into $(CORPUS) ..." >&2
+	@$(CORPUS)/bin/python -m pip --disable-pip-version-check --no-input -qq install --require-hashes -r requirements/corpus.txt >&2
+	@$(CORPUS)/bin/python -m pip --disable-pip-version-check --no-input -qq install --no-deps --no-build-isolation --editable . >&2
+	@touch $@
 
 ## Check --------------------------------------------------------------------------------------------
 
@@ -111,10 +126,11 @@ lock: install ## Write requirements/ anew from pyproject.toml (newer versions: A
 	$(LOCK) pyproject.toml --group dev -o requirements/dev.txt $(ARGS)
 	$(LOCK) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
 	$(LOCK) --group build --constraint requirements/dev.txt -o requirements/build.txt
+	$(LOCK) pyproject.toml --group corpus --constraint requirements/dev.txt -o requirements/corpus.txt $(ARGS)
 
 docs: install ## Write the generated parts of docs/ anew
 	@$(BIN)/python -m app.cli.docgen
 
-clean: ## Remove caches and what was built (not .venv, not .remand)
+clean: ## Remove caches and what was built (not .venv*, not .remand)
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
-	@find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+	@find . -name __pycache__ -type d -not -path './.venv*' -prune -exec rm -rf {} +
