@@ -32,6 +32,8 @@ from app.engine.submit import Request, submit
 from app.engine.sweeps.partitions import partitions
 from app.engine.watch import Watch
 from app.runtime import Runtime
+from app.store import breakers
+from app.store.breakers import Standing
 from app.store.ids import new_id
 from app.store.run_queue import Claim
 from app.store.session import Database
@@ -495,6 +497,24 @@ def test_templates_are_the_files_and_folders_a_worker_publishes(starting_worker:
     assert submit(runtime.engine, "t/two", Request(None), by="test").created
 
 
+# what a failure is
+
+
+@pytest.mark.parametrize(("category", "policy"), [("permanent", "never"), ("resource", "linear")])
+def test_rules_are_asked_before_the_built_in_ones(
+    harness_with: HarnessWith, category: str, policy: str
+) -> None:
+    rule = {"name": "mine", "category": category, "errors": "ConnectionResetError"}
+    harness = harness_with(rules=[rule])
+    harness.publish(ONE)
+    harness.play(a=always(RESET))
+    workflow_id = harness.submit("t/one")
+
+    harness.drain()
+
+    assert [one.policy for one in harness.attempts(workflow_id)] == [policy]
+
+
 # where things are
 
 
@@ -659,3 +679,117 @@ def test_retry_policies_say_which_queue_a_category_goes_to(
     harness.drain()
 
     assert harness.database.call("select queue from remand.run_queue") == [(queue,)]
+
+
+# circuit breakers of dependencies: when they open, and how they close
+
+
+def opened(harness: Harness, failures: int = 4, well: int = 0, error: Exception = RESET) -> list[Standing]:
+    """Let some workflows go well, and others fail then; return the breakers that moved."""
+    harness.publish(ONE)
+    harness.play(a=lambda ctx: always(error)(ctx) if ctx.input >= well else "well")
+    harness.submit_many("t/one", range(well + failures))
+    harness.run_until_quiet()
+    return breakers.listed(harness.database)
+
+
+def held(harness: Harness, count: int = 9) -> None:
+    """Let the breaker hold some work, with its dependency well again."""
+    opened(harness)
+    harness.submit_many("t/one", range(100, 100 + count))
+    harness.run_until_quiet()
+    harness.play()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_breaker_enabled_says_whether_failures_open_it(harness_with: HarnessWith, *, enabled: bool) -> None:
+    assert bool(opened(harness_with(breaker={"enabled": enabled, "failures": 4}))) is enabled
+
+
+@pytest.mark.parametrize("failures", [4, 5])
+def test_breaker_failures_is_how_many_open_it(harness_with: HarnessWith, failures: int) -> None:
+    assert bool(opened(harness_with(breaker={"failures": failures}))) is (failures == 4)
+
+
+@pytest.mark.parametrize("ratio", [0.4, 0.6])
+def test_breaker_failure_ratio_is_the_share_that_opens_it(harness_with: HarnessWith, ratio: float) -> None:
+    harness = harness_with(breaker={"failures": 4, "failure_ratio": ratio})
+
+    assert bool(opened(harness, failures=5, well=5)) is (ratio < 0.5)
+
+
+@pytest.mark.parametrize("window", [5, 50])
+def test_breaker_window_seconds_is_how_long_a_failure_counts(
+    harness_with: HarnessWith, window: float
+) -> None:
+    harness = harness_with(breaker={"failures": 4, "window_seconds": window})
+    opened(harness, 2)
+    harness.advance(20)
+
+    assert bool(opened(harness, 2)) is (window == 50)
+
+
+@pytest.mark.parametrize("cool_down", [7, 70])
+def test_breaker_cool_down_seconds_is_the_wait_for_the_probe(
+    harness_with: HarnessWith, cool_down: float
+) -> None:
+    harness = harness_with(breaker={"failures": 4, "cool_down_seconds": cool_down})
+
+    [one] = opened(harness)
+
+    assert one.breaker.probe_at is not None
+    assert (one.breaker.probe_at - harness.clock.now).total_seconds() == cool_down
+
+
+@pytest.mark.parametrize("cap", [15, 25])
+def test_breaker_cool_down_cap_seconds_bounds_its_growth(harness_with: HarnessWith, cap: float) -> None:
+    harness = harness_with(breaker={"failures": 4, "cool_down_seconds": 10, "cool_down_cap_seconds": cap})
+    opened(harness)
+    harness.submit("t/one", 1)
+    harness.run_until_quiet()
+    harness.advance(10)
+    harness.run_until_quiet()
+
+    [one] = breakers.listed(harness.database)
+
+    assert one.breaker.probe_at is not None
+    assert (one.breaker.probe_at - harness.clock.now).total_seconds() == min(cap, 20)
+
+
+@pytest.mark.parametrize("probes", [1, 3])
+def test_breaker_probes_is_how_many_are_let_through(harness_with: HarnessWith, probes: int) -> None:
+    harness = harness_with(breaker={"failures": 4, "probes": probes})
+    held(harness)
+    harness.advance(30)
+
+    harness.sweep_ring()
+
+    assert breakers.listed(harness.database)[0].passed == probes
+
+
+@pytest.mark.parametrize("rate", [2, 5])
+def test_breaker_release_per_second_is_how_fast_it_lets_go(harness_with: HarnessWith, rate: float) -> None:
+    harness = harness_with(breaker={"failures": 4, "release_per_second": rate})
+    held(harness)
+    harness.advance(30)
+    harness.run_until_quiet()
+    before = breakers.listed(harness.database)[0].held
+
+    harness.advance(1)
+    harness.sweep_ring()
+
+    assert before - breakers.listed(harness.database)[0].held == min(rate, before)
+
+
+@pytest.mark.parametrize("categories", [["network"], ["resource"]])
+def test_breaker_categories_are_those_that_count(harness_with: HarnessWith, categories: list[str]) -> None:
+    harness = harness_with(breaker={"failures": 4, "categories": categories})
+
+    assert bool(opened(harness, error=RESET)) is (categories == ["network"])
+
+
+@pytest.mark.parametrize("name", ["h", "another"])
+def test_breakers_hold_the_rules_of_one_dependency(harness_with: HarnessWith, name: str) -> None:
+    harness = harness_with(breaker={"failures": 100}, breakers={name: {"failures": 4}})
+
+    assert bool(opened(harness)) is (name == "h")
