@@ -29,7 +29,7 @@ select g.name, coalesce(sum(t.attempts), 0)::int, coalesce(sum(t.failures), 0)::
   left join remand.breakers b on b.name = g.name
   left join remand.traffic t on t.dependency = g.name
    and t.bucket > coalesce(cast(:now as timestamptz), clock_timestamp()) - make_interval(secs => g.seconds)
-   and (b.name is null or t.bucket >= b.state_since)
+   and (b.name is null or t.bucket > b.state_since)
  group by g.name, b.name
 """
 

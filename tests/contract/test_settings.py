@@ -8,16 +8,18 @@ import pytest
 
 import beat_schedule
 from app.config import Settings, settings_reference
+from app.domain.breaker import BreakerOverrides
 from app.domain.retry import RetryOverrides
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/settings.md").read_text()
+TABLES = {"retry": RetryOverrides, "breaker": BreakerOverrides}
 SOURCES = "\n".join(
     path.read_text() for folder in ("app", "workers", "remand") for path in (ROOT / folder).rglob("*.py")
 )
 
 
-@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name != "retry"])
+@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in TABLES])
 def test_a_setting_is_documented_with_its_variable_and_its_unit(name: str) -> None:
     meaning = Settings.model_fields[name].description or ""
 
@@ -29,9 +31,11 @@ def test_a_setting_is_documented_with_its_variable_and_its_unit(name: str) -> No
         assert "bytes" in meaning
 
 
-@pytest.mark.parametrize("name", RetryOverrides.model_fields)
-def test_a_retry_rule_is_documented(name: str) -> None:
-    assert f"retry.{name}" in REFERENCE
+@pytest.mark.parametrize(
+    "name", [f"{table}.{name}" for table, model in TABLES.items() for name in model.model_fields]
+)
+def test_a_key_of_a_table_is_documented(name: str) -> None:
+    assert name in REFERENCE
 
 
 def test_the_reference_is_the_generated_one() -> None:
@@ -54,8 +58,8 @@ PROOFS = {
 
 @pytest.mark.parametrize(
     "name",
-    [*(name for name in Settings.model_fields if name != "retry"),
-     *(f"retry_{name}" for name in RetryOverrides.model_fields)],
+    [*(name for name in Settings.model_fields if name not in TABLES),
+     *(f"{table}_{name}" for table, model in TABLES.items() for name in model.model_fields)],
 )  # fmt: skip
 def test_a_setting_has_a_test_that_changing_it_changes_something(name: str) -> None:
     assert any(proof.startswith(f"test_{name}_") or proof == f"test_{name}" for proof in PROOFS), (

@@ -50,6 +50,14 @@ select workflow_id, step, attempt, outcome, worker, null, started_at, ended_at, 
   from remand.all_attempts
 """
 _QUEUE = "select workflow_id, step, phase, queue, attempt, worker from remand.run_queue"
+# What a breaker holds, only that breaker can let through.
+_STRANDED = """
+select q.workflow_id, q.step, q.dependency from remand.run_queue q
+ where q.gate = 'held' and q.dependency not in
+       (select b.name from remand.breakers b where b.state <> 'closed' or b.releasing_since is not null)
+"""
+_BREAKERS = "select name, state from remand.breakers"
+_BREAKER_MOVES = "select name, kind, from_state, event, to_state from remand.breaker_moves order by name, seq"
 _LETTERS = "select workflow_id from remand.dead_letters where status in ('pending', 'investigating')"
 
 
@@ -93,12 +101,25 @@ def _broken(database: Database, settings: Settings) -> Iterator[str]:
             yield from _wrong_attempts(at, step, attempts[workflow_id, step.name], path)
             if step.failures or step.lost_attempts:
                 yield from _over_limits(at, step, routing.spec(template, step.name))
+    yield from _broken_gates(database)
     for workflow_id, name in queued.keys() - known:
         yield f"run queue has workflow {workflow_id} step {name}, which is no step"
 
 
-def _illegal_path(where: str, path: Iterable[tuple[str, str, str, str]], state: str) -> Iterator[str]:
-    reached = "pending"
+def _broken_gates(database: Database) -> Iterator[str]:
+    for workflow_id, step, dependency in database.call(_STRANDED):
+        yield f"workflow {workflow_id} step {step}: held by the breaker of {dependency}, which is closed"
+    paths: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    for name, *moved in database.call(_BREAKER_MOVES):
+        paths[name].append((moved[0], moved[1], moved[2], moved[3]))
+    for name, state in database.call(_BREAKERS):
+        yield from _illegal_path(f"breaker {name}", paths[name], state, begins="closed")
+
+
+def _illegal_path(
+    where: str, path: Iterable[tuple[str, str, str, str]], state: str, *, begins: str = "pending"
+) -> Iterator[str]:
+    reached = begins
     for kind, from_state, event, to_state in path:
         if from_state != reached:
             yield f"{where}: {event} leaves {from_state}, but it was {reached}"
