@@ -1,19 +1,21 @@
 """Remand's SDK: what users' code imports.
 
     from remand import handler, StepContext, PermanentError, RetryableError, RateLimited, Client
-    from remand import classify, rule, UserRule, Verdict
+    from remand import classify, explain, rule, UserRule, Verdict
 
 Needs nothing but the standard library (and Celery for `Client`); knows nothing of the service.
 """
 
 from remand.classify import Classification, classify
 from remand.errors import PermanentError, RateLimited, RemandError, RetryableError, StepCancelled, StepTimeout
+from remand.explain import Explanation, explain
 from remand.handler import StepContext, handler
 from remand.rules.user import UserRule, Verdict, rule
 
 __all__ = [
     "Classification",
     "Client",
+    "Explanation",
     "PermanentError",
     "RateLimited",
     "RemandError",
@@ -24,6 +26,7 @@ __all__ = [
     "UserRule",
     "Verdict",
     "classify",
+    "explain",
     "handler",
     "rule",
 ]

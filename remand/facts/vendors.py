@@ -92,4 +92,5 @@ def words_of(code: str) -> tuple[str, ...]:
         words.pop()
     if len(words) < 2:
         return ()
-    return f"…{''.join(words[-3:])}", f"…{words[-2]}{words[-1]}", f"…{words[-1]}", f"{words[0]}…"
+    ends = (f"…{''.join(words[-3:])}", f"…{words[-2]}{words[-1]}", f"…{words[-1]}", f"{words[0]}…")
+    return tuple(dict.fromkeys(ends))

@@ -1,0 +1,205 @@
+"""The stages of the classifier, in the order in which they are asked; the first that knows settles it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from remand.asking_users import registered
+from remand.facts import Facts, read, shown_code
+from remand.look import Look
+from remand.own_word import own_word
+from remand.rules import Key, Kind, Rule
+from remand.verdict import UNCLASSIFIED, Classification, held_by, passed_on, sentence, worse
+from remand.wrapped import members_of, wrapped
+
+_SHOWN: Final[dict[Kind, str]] = {
+    "status": "HTTP {}", "sqlstate": "SQLSTATE {}", "grpc": "gRPC {}", "smtp": "SMTP {}",
+    "exit": "exit code {}", "amqp": "AMQP {}", "mongo": "MongoDB code {}", "mysql": "MySQL error {}",
+    "ssl": "TLS {}", "gai": "name resolution error {}", "api_code": "error code {}",
+    "code_word": "error code {}", "label": "label {}", "header": "header {}",
+}  # fmt: skip
+
+
+def judge(exc: BaseException, look: Look) -> Classification:
+    """Return the verdict of the first stage that has one."""
+    look.seen.add(id(exc))
+    facts = look.at(exc)
+    for name, ask in STAGES:
+        verdict = ask(facts, look) if look.trace is None else _traced(name, ask, facts, look)
+        if verdict is not None:
+            return verdict
+    explanation = sentence(facts.names[0], "no rule knows it; tried again a bounded number of times", None)
+    return Classification("transient", "exponential", facts.retry_after, UNCLASSIFIED, 0.2, explanation)
+
+
+def show(kind: Kind, key: Key) -> str:
+    """Return a code with what it is a code of."""
+    return _SHOWN.get(kind, "{}").format(shown_code(kind, key))
+
+
+_Stage = Callable[[Facts, Look], Classification | None]
+
+
+def _traced(name: str, ask: _Stage, facts: Facts, look: Look) -> Classification | None:
+    """Ask a stage; take down its verdict if it did not itself, and that it had no rule if so."""
+    trace = look.trace
+    assert trace is not None
+    trace.stage, before = name, len(trace.considered)
+    verdict = ask(facts, look)
+    trace.stage = name
+    if not any(one.stage == name for one in trace.considered[before:]):
+        if verdict is None:
+            trace.note(facts, "", None, "no rule")
+        else:
+            trace.note(facts, "", verdict.rule, "matched")
+    return verdict
+
+
+def _own_word(facts: Facts, _look: Look) -> Classification | None:
+    return own_word(facts)
+
+
+def _group(facts: Facts, look: Look) -> Classification | None:
+    """Judge an exception group by its worst member: one that can never succeed settles it."""
+    if not isinstance(facts.exc, BaseExceptionGroup):
+        return None
+    worst: Classification | None = None
+    for member in members_of(facts.exc):
+        verdict = _inner(member, facts, look)
+        if verdict is not None:
+            worst = worse(worst, verdict)
+    return None if worst is None else held_by(worst, facts.names[0])
+
+
+def _type(facts: Facts, look: Look) -> Classification | None:
+    return _by_name("type", facts, look)
+
+
+def _codes(facts: Facts, look: Look) -> Classification | None:
+    for kind, key in facts.codes():
+        rules = look.book.find(kind, key)
+        if rules and (rule := _first(rules, show(kind, key), facts, look)) is not None:
+            return _found(facts, rule, show(kind, key))
+        if not rules and look.trace is not None:
+            look.trace.note(facts, show(kind, key), None, "no rule")
+    return None
+
+
+def _base(facts: Facts, look: Look) -> Classification | None:
+    return _by_name("base", facts, look)
+
+
+def _by_name(kind: Kind, facts: Facts, look: Look) -> Classification | None:
+    table = look.book.table(kind)
+    for name in facts.names:
+        rules = table.get(name)
+        if rules is not None and (rule := _first(rules, name, facts, look)) is not None:
+            return _found(facts, rule, "")
+    return None
+
+
+def _first(rules: tuple[Rule, ...], shown: str, facts: Facts, look: Look) -> Rule | None:
+    """Return the first of a key's rules whose condition holds."""
+    for rule in rules:
+        holds = _holds(rule, facts)
+        if look.trace is not None:
+            look.trace.note(facts, shown, rule.name, "matched" if holds else "condition not met")
+        if holds:
+            return rule
+    return None
+
+
+def _holds(rule: Rule, facts: Facts) -> bool:
+    if rule.asked and facts.retry_after is None:
+        return False
+    return rule.pattern is None or rule.pattern.search(facts.everything_said) is not None
+
+
+def _causes(facts: Facts, look: Look) -> Classification | None:
+    for cause in wrapped(facts.exc):
+        verdict = _inner(cause, facts, look)
+        if verdict is not None and verdict.is_known:
+            return passed_on(verdict, facts.names[0], facts.retry_after, 0.95)
+    return None
+
+
+def _texts(facts: Facts, look: Look) -> Classification | None:
+    if not facts.text:
+        return None
+    for root in facts.roots:
+        if (rule := _first(look.book.find("text", root), root, facts, look)) is not None:
+            return _found(facts, rule, "")
+    if (rule := _first(look.book.find("text", "*"), "any class", facts, look)) is not None:
+        return _found(facts, rule, "")
+    return _status_in_text(facts, look)
+
+
+def _status_in_text(facts: Facts, look: Look) -> Classification | None:
+    status = facts.status_in_text()
+    if status is None:
+        return None
+    for key in (status, f"{status // 100}xx"):
+        shown = f"HTTP {status} in the text"
+        if (rule := _first(look.book.find("status", key), shown, facts, look)) is not None:
+            return _found(facts, rule, f"HTTP {status}", 0.6)
+    return None
+
+
+def _fallback(facts: Facts, look: Look) -> Classification | None:
+    verdict = _by_name("fallback", facts, look)
+    flag = read(facts.exc, "retriable")
+    if verdict is not None or not isinstance(flag, bool):
+        return verdict
+    for root in facts.roots:
+        key = f"{root}:{str(flag).lower()}"
+        if (rule := _first(look.book.find("flag", key), key, facts, look)) is not None:
+            return _found(facts, rule, "")
+    return None
+
+
+def _context(facts: Facts, look: Look) -> Classification | None:
+    """Take the error that was being handled for the cause, if nothing else is known of the exception."""
+    context = read(facts.exc, "__context__")
+    if not isinstance(context, BaseException) or read(facts.exc, "__suppress_context__") is True:
+        return None
+    verdict = _inner(context, facts, look)
+    if verdict is None or not verdict.is_known:
+        return None
+    return passed_on(verdict, facts.names[0], facts.retry_after, 0.6)
+
+
+def _inner(exc: BaseException, holder: Facts, look: Look) -> Classification | None:
+    if id(exc) in look.seen or look.is_over:
+        return None
+    if look.trace is not None:
+        look.trace.enter(exc, holder)
+    look.depth += 1
+    try:
+        return judge(exc, look)
+    finally:
+        look.depth -= 1
+
+
+def _found(facts: Facts, rule: Rule, shown: str, confidence: float | None = None) -> Classification:
+    wait = None if rule.policy == "never" else facts.retry_after
+    subject = f"{shown} from {facts.names[0]}" if shown else facts.names[0]
+    trust = rule.confidence if confidence is None else confidence
+    return Classification(
+        rule.category, rule.policy, wait, rule.name, trust, sentence(subject, rule.reason, wait)
+    )
+
+
+STAGES: Final[tuple[tuple[str, _Stage], ...]] = (
+    ("own word", _own_word),
+    ("registered rules", registered),
+    ("group members", _group),
+    ("type", _type),
+    ("codes", _codes),
+    ("base", _base),
+    ("causes", _causes),
+    ("text", _texts),
+    ("fallback", _fallback),
+    ("context", _context),
+)
+"""Name and question of each stage. What a rule's `kind` says is the stage that asks it, or a kind of code."""

@@ -1,0 +1,90 @@
+"""What one call of the classifier carries along: the book, the exceptions it has met, and its trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from remand.facts import Facts
+from remand.rules import RuleBook
+
+_DEPTH: Final = 24
+_EXCEPTIONS: Final = 500
+"""Looked at in one call, at most: an exception may make a new one whenever it is asked for its cause."""
+
+Outcome = Literal["matched", "condition not met", "no rule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """Hold one thing that was asked on the way to a verdict.
+
+    `stage`: see `remand.judge.STAGES`. `subject`: class of the exception it was asked about. `key`: what was
+    looked up, as it is shown; empty for a stage that looks nothing up. `rule`: None where there is none.
+    `note`: what a person may want to know, such as what a rule's function raised.
+    """
+
+    stage: str
+    subject: str
+    key: str
+    rule: str | None
+    outcome: Outcome
+    note: str = ""
+
+
+class Trace:
+    """Take down what is asked, in order. Only `explain` has one: classifying pays nothing for it."""
+
+    __slots__ = ("_holders", "_subjects", "considered", "stage")
+
+    def __init__(self) -> None:
+        self.considered: list[Considered] = []
+        self.stage = ""
+        self._subjects: list[Facts] = []
+        self._holders: dict[int, Facts] = {}
+
+    def note(self, facts: Facts, key: str, rule: str | None, outcome: Outcome, note: str = "") -> None:
+        """Take down that a rule, or a key without one, was considered at the present stage."""
+        self.considered.append(Considered(self.stage, facts.names[0], key, rule, outcome, note))
+        self._subjects.append(facts)
+
+    def enter(self, inner: BaseException, holder: Facts) -> None:
+        """Take down what is looked through to get at an exception."""
+        self._holders.setdefault(id(inner), holder)
+
+    def looked_through(self, considered: Considered) -> tuple[str, ...]:
+        """Return the classes of what holds the exception that something was asked about, outermost first."""
+        holder = self._holders.get(id(self._subjects[self.considered.index(considered)].exc))
+        classes: list[str] = []
+        while holder is not None and len(classes) < _DEPTH:
+            classes.append(holder.names[0])
+            holder = self._holders.get(id(holder.exc))
+        return tuple(reversed(classes))
+
+
+class Look:
+    """Carry what one call needs, and which exceptions it has already seen."""
+
+    __slots__ = ("asked", "book", "depth", "facts", "now", "seen", "trace")
+
+    def __init__(self, book: RuleBook, now: datetime | None, trace: Trace | None = None) -> None:
+        self.book = book
+        self.now = now
+        self.trace = trace
+        self.depth = 0
+        self.seen: set[int] = set()
+        self.asked: set[int] = set()
+        self.facts: dict[int, Facts] = {}
+
+    def at(self, exc: BaseException) -> Facts:
+        """Return the facts of an exception, read once. Keeps it alive, so that no other gets its id."""
+        facts = self.facts.get(id(exc))
+        if facts is None:
+            facts = self.facts[id(exc)] = Facts(exc, self.now)
+        return facts
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether enough was looked at."""
+        return self.depth >= _DEPTH or len(self.facts) >= _EXCEPTIONS

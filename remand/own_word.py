@@ -1,0 +1,44 @@
+"""What an exception itself says of retries: by its class, by attributes `retryable` and `retry_after`."""
+
+from __future__ import annotations
+
+from remand.facts import Facts, read
+from remand.rules import POLICY_OF
+from remand.verdict import Classification, sentence
+
+
+def own_word(facts: Facts) -> Classification | None:
+    """Return the verdict of the exception itself, None when it says nothing."""
+    retryable = says_retryable(facts)
+    if retryable is None:
+        return None
+    category = read(facts.exc, "category")
+    if (
+        not isinstance(category, str)
+        or category not in POLICY_OF
+        or (POLICY_OF[category] == "never") is retryable
+    ):
+        category = "transient" if retryable else "permanent"
+    limited = "remand.errors.RateLimited" in facts.names or (
+        category == "resource" and facts.own_retry_after is not None
+    )
+    policy = "exponential" if limited else POLICY_OF[category]
+    said = "the exception says to try again" if retryable else "the exception says that no retry can help"
+    wait = facts.retry_after if retryable else None
+    name = "own-word.retry" if retryable else "own-word.never"
+    return Classification(category, policy, wait, name, 1.0, sentence(facts.names[0], said, wait))
+
+
+def says_retryable(facts: Facts) -> bool | None:
+    """Say what the exception says: try again, never, or nothing (None)."""
+    if "remand.errors.RetryableError" in facts.names or "celery.exceptions.Retry" in facts.names:
+        return True
+    if "remand.errors.PermanentError" in facts.names:
+        return False
+    word = read(facts.exc, "retryable")
+    # A google-auth error says False unless somebody set it: no word, but a default.
+    if isinstance(word, bool) and (word or "google" not in facts.roots):
+        return word
+    if "celery.exceptions.Reject" in facts.names:
+        return read(facts.exc, "requeue") is True
+    return True if facts.own_retry_after is not None else None
