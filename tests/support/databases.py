@@ -23,7 +23,8 @@ _KEEP_SECONDS = 7200
 _numbers = itertools.count(1)
 _TABLES = (
     "dead_letter_notes", "dead_letters", "workers", "identities", "run_queue", "history", "attempts", "steps",
-    "workflows", "template_steps", "templates",
+    "workflows", "template_steps", "templates", "breaker_moves", "breakers", "pauses", "traffic",
+    "retry_budgets", "unclassified",
 )  # fmt: skip
 
 
