@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from app.cli.main import app
-from app.config import Settings
+from app.config import Settings, load_settings
 from app.config.sources import OTHERS
 from app.domain.retry import RetryOverrides
 from app.domain.template import load_file
@@ -21,7 +21,13 @@ ROOT = Path(__file__).parents[2]
 BY_HAND = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md")
 PAGES = [*(ROOT / name for name in BY_HAND), *sorted((ROOT / "docs").rglob("*.md"))]
 WITH_TEMPLATES = [
-    ROOT / name for name in ("README.md", "docs/quickstart.md", "docs/guides/choose-a-retry-policy.md")
+    ROOT / name
+    for name in (
+        "README.md",
+        "docs/quickstart.md",
+        "docs/guides/choose-a-retry-policy.md",
+        "docs/guides/write-a-rule.md",
+    )
 ]
 ROWS = [
     f"{part}{number}"
@@ -182,6 +188,15 @@ def test_a_template_that_is_shown_in_full_is_good(page: Path, tmp_path: Path) ->
         path = tmp_path / f"{number}.yaml"
         path.write_text(body)
         assert load_file(path)
+
+
+@pytest.mark.parametrize("page", pages())
+def test_settings_that_are_shown_are_good(page: Path, tmp_path: Path) -> None:
+    for language, body in _FENCE.findall(page.read_text()):
+        if language == "toml":
+            path = tmp_path / "remand.toml"
+            path.write_text(body)
+            assert load_settings(path, {}) != Settings()
 
 
 @pytest.mark.parametrize("page", pages())
