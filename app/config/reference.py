@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from app.config.settings import Settings
 from app.config.sources import Key, variable_of
 from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
+from app.domain.budget import BudgetSpec
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides
 from app.domain.rules import RuleSpec
 from remand.redact import redact_text
@@ -54,10 +55,11 @@ def _rows() -> Iterator[str]:
         if name not in _TABLES:
             yield _row((name,), _default(field.get_default()), _allowed(field), field.description or "")
     yield from _table_rows(RetryOverrides, ("retry",), DEFAULT_RETRY)
+    yield from _table_rows(BudgetSpec, ("retry_budget",), BudgetSpec())
     yield from _table_rows(BreakerOverrides, ("breaker",), DEFAULT_BREAKER)
 
 
-_TABLES = ("retry", "breaker")
+_TABLES = ("retry", "retry_budget", "breaker")
 
 
 def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from app.domain.breaker import BreakerOverrides
+from app.domain.budget import BudgetSpec
 from app.domain.retry import RetryOverrides
 from app.domain.rules import MAX_RULES, RuleSpec
 from remand.redact import redact_text
@@ -183,6 +184,10 @@ class Settings(BaseModel):
     )
     retry: RetryOverrides = Field(
         default_factory=RetryOverrides, description="Retry defaults of steps whose templates do not say."
+    )
+    retry_budget: BudgetSpec = Field(
+        default_factory=BudgetSpec,
+        description="How large the share of retries may be; those beyond it are spread out.",
     )
     breaker: BreakerOverrides = Field(
         default_factory=BreakerOverrides,

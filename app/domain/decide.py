@@ -176,7 +176,7 @@ def _again(ended: EndedAttempt, spec: RetrySpec, *, now: datetime, jitter: float
         retry_after = ended.retry_after
     wait = backoff.delay(policy, failures, spec, jitter=jitter, retry_after=retry_after)
     asked = f", the server asked for {retry_after.total_seconds():g} s" if retry_after else ""
-    why = f"{_what(ended)} ({count}): policy {policy} waits {wait.total_seconds():.3g} s{asked}"
+    why = f"{_what(ended)} ({count}): policy {policy} waits {round(wait.total_seconds(), 1):g} s{asked}"
     return Retry(policy=policy, delay=wait, due_at=now + wait, explanation=why)
 
 

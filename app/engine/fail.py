@@ -5,21 +5,23 @@ One transaction a batch: take (locked), decide (pure), apply. Dying half way lea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from app.domain.decide import Dead, EndedAttempt, Retry, decide
 from app.domain.errors import DatabaseUnreachable
-from app.engine.breakers import Breakers
+from app.engine.breakers import Breakers, source_of
+from app.engine.budgets import counted, hold_to_budget
 from app.engine.context import Engine
 from app.engine.letters import Opened, log_opened, open_letters
 from app.engine.routing import Routing
 from app.store import failures, traffic
 from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
 from app.store.session import Connection
-from app.store.traffic import Tally
+from app.store.traffic import Source, Tally
 from app.telemetry import log
 
 BATCH = 100
@@ -72,12 +74,13 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
         if not taken:
             return 0
         now = engine.now(connection)
-        retries, deaths = _decide(engine, connection, taken, now)
+        retries, deaths, retried = _decide(engine, connection, taken, now)
         rung, opened = _apply(engine, connection, retries, deaths, now, by=queue)
         noted = breakers.note(
             (failed, engine.templates.get(failed.template_id, connection).template) for failed in taken
         )
-        traffic.add(connection, {one: Tally(failures=count) for one, count in noted.failures.items()}, now)
+        # In one call: whoever counts twice in a transaction takes the rows out of everybody's order.
+        traffic.add(connection, _tallies(noted.failures, retried), now)
     engine.bell.ring(rung)
     breakers.judge(noted)
     applied.retried += len(retries)
@@ -91,9 +94,9 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
 
 def _decide(
     engine: Engine, connection: Connection, taken: Sequence[FailedAttempt], now: datetime
-) -> tuple[list[DecidedRetry], list[DecidedDeath]]:
+) -> tuple[list[DecidedRetry], list[DecidedDeath], Counter[Source]]:
     routing = Routing(engine.templates, engine.settings)
-    retries: list[DecidedRetry] = []
+    retries: list[tuple[Source, DecidedRetry]] = []
     deaths: list[DecidedDeath] = []
     for failed in taken:
         template = engine.templates.get(failed.template_id, connection).template
@@ -102,12 +105,20 @@ def _decide(
         )
         match decision:
             case Retry():
-                retries.append(DecidedRetry(failed, decision.due_at, decision.explanation))
+                source = source_of(template, failed.step, failed.handler)
+                retries.append((source, DecidedRetry(failed, decision.due_at, decision.explanation)))
             case Dead():
                 deaths.append(DecidedDeath(failed, decision.reason, decision.explanation))
             case _:
                 assert_never(decision)
-    return retries, deaths
+    held = hold_to_budget(connection, retries, engine.settings.retry_budget, now)
+    return held, deaths, Counter(source for source, retry in retries if counted(retry))
+
+
+def _tallies(failed: Mapping[Source, int], retried: Mapping[Source, int]) -> dict[Source, Tally]:
+    return {
+        one: Tally(failures=failed.get(one, 0), retries=retried.get(one, 0)) for one in {**failed, **retried}
+    }
 
 
 def ended_attempt(failed: FailedAttempt) -> EndedAttempt:
@@ -161,4 +172,5 @@ def _log_retry(retry: DecidedRetry, now: datetime) -> None:
         policy=retry.failed.policy,
         due_at=retry.due_at.isoformat(),
         delay_seconds=round(max(0.0, (retry.due_at - now).total_seconds()), 3),
+        put_off_seconds=round(retry.put_off.total_seconds(), 3),
     )

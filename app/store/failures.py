@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -41,6 +41,8 @@ class DecidedRetry:
     failed: FailedAttempt
     due_at: datetime
     explanation: str
+    put_off: timedelta = timedelta(0)
+    """By how much it is due later than its policy says, for want of budget."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,6 +351,7 @@ traffic = sa.Table(
     _column("retries", sa.Integer, "retries that were decided", server_default=sa.text("0")),
     sa.PrimaryKeyConstraint("dependency", "handler", "namespace", "bucket"),
     sa.Index("traffic_by_age", "bucket"),
+    sa.Index("traffic_by_handler", "namespace", "handler", "bucket"),
     comment="What breakers and retry budgets are judged by; the last minutes only, never a record.",
 )
 
@@ -359,7 +360,7 @@ retry_budgets = sa.Table(
     metadata,
     _column("namespace", sa.Text, "of the template"),
     _column("handler", sa.Text, "registered name of the handler"),
-    _column("next_at", _instant, "the next free instant for a retry beyond the budget"),
+    _column("next_at", _instant, "the next free turn of a retry beyond the budget"),
     sa.PrimaryKeyConstraint("namespace", "handler"),
     comment="How far retries beyond the budget are spread already.",
 )

@@ -109,7 +109,9 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING, "The attempt of a gone worker was taken back.", (*STEP, "worker", "reason")
         ),
         "step.retry_scheduled": EventSpec(
-            INFO, "A failed step waits for its next attempt.", (*STEP, "policy", "due_at", "delay_seconds")
+            INFO,
+            "A failed step waits for its next attempt; put off: for want of retry budget.",
+            (*STEP, "policy", "due_at", "delay_seconds", "put_off_seconds"),
         ),
         "step.decided": EventSpec(
             INFO,

@@ -37,6 +37,7 @@ _FUNCTIONS = (
     "hold_back",
     "let_through",
     "move_breaker",
+    "lock_budgets",
     "schedule_retries",
     "wake_due",
     "fail_steps",

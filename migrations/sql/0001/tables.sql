@@ -372,6 +372,8 @@ CREATE TABLE remand.traffic (
 
 CREATE INDEX traffic_by_age ON remand.traffic (bucket);
 
+CREATE INDEX traffic_by_handler ON remand.traffic (namespace, handler, bucket);
+
 COMMENT ON TABLE remand.traffic IS 'What breakers and retry budgets are judged by; the last minutes only, never a record.';
 
 COMMENT ON COLUMN remand.traffic.namespace IS 'of the template';
@@ -401,7 +403,7 @@ COMMENT ON COLUMN remand.retry_budgets.namespace IS 'of the template';
 
 COMMENT ON COLUMN remand.retry_budgets.handler IS 'registered name of the handler';
 
-COMMENT ON COLUMN remand.retry_budgets.next_at IS 'the next free instant for a retry beyond the budget';
+COMMENT ON COLUMN remand.retry_budgets.next_at IS 'the next free turn of a retry beyond the budget';
 
 CREATE TABLE remand.unclassified (
   fingerprint TEXT NOT NULL,

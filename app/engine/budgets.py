@@ -1,0 +1,61 @@
+"""Hold the retries of a batch to the budgets of their handlers: those beyond are put off, none is dropped."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from app.domain.budget import BudgetSpec, spread
+from app.store import budgets
+from app.store.budgets import Budget
+from app.store.failures import DecidedRetry
+from app.store.session import Connection
+from app.store.traffic import Source
+
+
+def counted(retry: DecidedRetry) -> bool:
+    """Return whether a retry counts: a lost worker speaks against nobody, and its steps run again at once."""
+    return retry.failed.outcome != "lost"
+
+
+def hold_to_budget(
+    connection: Connection,
+    retries: Sequence[tuple[Source, DecidedRetry]],
+    spec: BudgetSpec,
+    now: datetime,
+) -> list[DecidedRetry]:
+    """Return the retries, those beyond the budget of their handler put off to their turns.
+
+    Transaction: joins, and holds the budgets' rows to its end. At most two statements.
+    """
+    held = [retry for _, retry in retries]
+    groups: dict[Budget, list[int]] = defaultdict(list)
+    for place, (source, retry) in enumerate(retries):
+        if counted(retry):
+            groups[Budget(source.namespace, source.handler)].append(place)
+    if not groups or not spec.enabled:
+        return held
+    used = budgets.lock(connection, groups, spec.window_seconds, now)
+    lines: dict[Budget, datetime] = {}
+    for key, places in groups.items():
+        found = spread([held[place].due_at for place in places], used[key], spec, now=now)
+        for place, delay in zip(places, found.delays, strict=True):
+            held[place] = _put_off(held[place], delay, key, found.explanation)
+        if found.next_at is not None:
+            lines[key] = found.next_at
+    budgets.keep(connection, lines)
+    return held
+
+
+def _put_off(retry: DecidedRetry, delay: timedelta, key: Budget, why: str) -> DecidedRetry:
+    if not delay:
+        return retry
+    told = f"the retry budget of {key.namespace}/{key.handler} is spent ({why})"
+    return replace(
+        retry,
+        due_at=retry.due_at + delay,
+        put_off=delay,
+        explanation=f"{retry.explanation}; {told}: {round(delay.total_seconds(), 1):g} s later",
+    )
