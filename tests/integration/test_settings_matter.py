@@ -667,6 +667,56 @@ def test_retry_immediate_delay_seconds_is_the_cooldown(harness_with: HarnessWith
     assert retried_after(harness, times=4) == [delay] * 3
 
 
+@pytest.mark.parametrize("delay", [3, 20])
+def test_retry_fixed_delay_seconds_is_the_wait_after_every_failure(
+    harness_with: HarnessWith, delay: float
+) -> None:
+    harness = harness_with(
+        retry={"max_attempts": 4, "fixed": {"delay_seconds": delay}, "policies": {"network": "fixed"}}
+    )
+
+    assert retried_after(harness, times=4) == [delay] * 3
+
+
+@pytest.mark.parametrize(
+    ("numbers", "waits"),
+    [
+        ({}, [60, 60, 120, 180]),
+        ({"base_seconds": 5}, [5, 5, 10, 15]),
+        ({"cap_seconds": 100}, [60, 60, 100, 100]),
+    ],
+    ids=str,
+)
+def test_retry_fibonacci_numbers_are_those_of_the_back_off(
+    harness_with: HarnessWith, numbers: dict[str, float], waits: list[float]
+) -> None:
+    harness = harness_with(
+        retry={"max_attempts": 5, "fibonacci": numbers, "policies": {"network": "fibonacci"}}
+    )
+
+    assert retried_after(harness, times=5) == waits
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(59, 1), (60, 2), (500, 4)])
+def test_retry_retry_for_seconds_is_how_long_a_step_is_retried(
+    harness_with: HarnessWith, seconds: float, runs: int
+) -> None:
+    harness = harness_with(retry={"retry_for_seconds": seconds, "max_attempts": 99})
+
+    assert attempts_until_dead(harness) == runs
+
+
+@pytest.mark.parametrize(
+    ("kind", "draw", "due"),
+    [("none", -1, 60), ("full", -1, 0), ("full", 1, 60), ("equal", -1, 30), ("equal", 0, 45)],
+)
+def test_retry_jitter_names_a_kind(harness_with: HarnessWith, kind: str, draw: float, due: float) -> None:
+    harness = harness_with(retry={"jitter": kind, "max_attempts": 2})
+    harness.engine = replace(harness.engine, jitter=lambda: draw)
+
+    assert retried_after(harness) == [due]
+
+
 @pytest.mark.parametrize(("policy", "queue"), [("linear", "retry.linear"), ("never", "retry.never")])
 def test_retry_policies_say_which_queue_a_category_goes_to(
     harness_with: HarnessWith, policy: str, queue: str
@@ -793,3 +843,69 @@ def test_breakers_hold_the_rules_of_one_dependency(harness_with: HarnessWith, na
     harness = harness_with(breaker={"failures": 100}, breakers={name: {"failures": 4}})
 
     assert bool(opened(harness)) is (name == "h")
+
+
+# the retry budget
+
+
+def put_off(harness: Harness, steps: int = 12, good: int = 0) -> list[float]:
+    """Let steps fail at once beside good ones; return by how much each retry comes later, least first."""
+    harness.publish(ONE)
+    harness.play(a="well")
+    harness.submit_many("t/one", range(good))
+    while harness.drain().claimed:
+        pass
+    harness.play(a=always(RESET))
+    harness.submit_many("t/one", range(steps))
+    while harness.drain().claimed:
+        pass
+    harness.drain_failures("exponential")
+    rows = harness.database.call(
+        "select due_at from remand.run_queue where phase = 'waiting' order by due_at"
+    )
+    return [round((row[0] - harness.clock.now).total_seconds() - 60, 3) for row in rows]
+
+
+TIGHT = {"ratio": 0, "min_per_second": 0.1}
+"""Six retries a minute are free, then one every 10 seconds."""
+
+
+@pytest.mark.parametrize(
+    ("enabled", "later"), [(True, [*[0] * 7, 10, 20, 30, 40, 50]), (False, [0] * 12)], ids=str
+)
+def test_retry_budget_enabled_is_whether_retries_are_put_off(
+    harness_with: HarnessWith, enabled: bool, later: list[float]
+) -> None:
+    assert put_off(harness_with(retry_budget={**TIGHT, "enabled": enabled})) == later
+
+
+@pytest.mark.parametrize(("ratio", "free"), [(0, 6), (0.1, 6), (0.2, 10), (0.5, 12)])
+def test_retry_budget_ratio_is_the_share_that_is_free(
+    harness_with: HarnessWith, ratio: float, free: int
+) -> None:
+    later = put_off(harness_with(retry_budget={**TIGHT, "ratio": ratio}), good=38)
+
+    assert later.count(0) == min(free + 1, 12)  # the first in line takes its turn at once
+
+
+@pytest.mark.parametrize(("window", "free"), [(10, 1), (60, 6), (600, 60)])
+def test_retry_budget_window_seconds_is_what_is_counted_together(
+    harness_with: HarnessWith, window: float, free: int
+) -> None:
+    later = put_off(harness_with(retry_budget={**TIGHT, "window_seconds": window}))
+
+    assert later.count(0) == min(free + 1, 12)
+
+
+@pytest.mark.parametrize(("rate", "last"), [(0.1, 50), (0.05, 160), (1, 0)])
+def test_retry_budget_min_per_second_is_the_rate_of_the_line(
+    harness_with: HarnessWith, rate: float, last: float
+) -> None:
+    assert put_off(harness_with(retry_budget={**TIGHT, "min_per_second": rate}))[-1] == last
+
+
+@pytest.mark.parametrize(("longest", "last"), [(25, 25), (3600, 50)])
+def test_retry_budget_max_delay_seconds_is_the_longest_that_one_is_put_off(
+    harness_with: HarnessWith, longest: float, last: float
+) -> None:
+    assert put_off(harness_with(retry_budget={**TIGHT, "max_delay_seconds": longest}))[-1] == last
