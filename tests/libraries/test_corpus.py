@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from remand.classify import classify
 from tests.libraries.rebuild import rebuild
+from tests.support.lookalikes import accepted, corpus_rows
 
-CORPUS = Path(__file__).parents[1] / "unit" / "exceptions_corpus.csv"
-ROWS = list(csv.DictReader(io.StringIO(CORPUS.read_bytes().decode(), newline="")))
+ROWS = corpus_rows()
 NOW = datetime(2026, 10, 1, tzinfo=UTC)
 # Forty libraries warn of their own affairs.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -36,8 +33,7 @@ def test_a_row_as_its_library_makes_it(row: dict[str, str]) -> None:
     if row["library"] != "custom":
         assert type(exc).__name__ == row["class"].rpartition(".")[2]
     found = classify(exc, now=NOW)
-    right = {f"{row['category']}/{row['policy']}", *row["also_right"].split()}
-    assert f"{found.category}/{found.policy}" in right, f"{found.rule}: {found.explanation}"
+    assert (found.category, found.policy) in accepted(row), f"{found.rule}: {found.explanation}"
     if row["retry_after"].isdigit():
         assert found.retry_after is not None
         assert found.retry_after.total_seconds() == int(row["retry_after"])
