@@ -252,6 +252,11 @@ run_queue = sa.Table(
         "due_at",
         postgresql_where=sa.text("phase = 'ready'"),
     ),
+    sa.Index(
+        "run_queue_by_dependency",
+        "dependency",
+        postgresql_where=sa.text("phase = 'ready' AND gate IS NULL"),
+    ),
     sa.Index("run_queue_failed", "queue", "due_at", postgresql_where=sa.text("phase = 'failed'")),
     sa.Index("run_queue_waiting", "due_at", postgresql_where=sa.text("phase = 'waiting' AND gate IS NULL")),
     sa.Index(

@@ -38,12 +38,14 @@ _PLENTY = 10_000
 def settings_for(**settings: object) -> Settings:
     """Return settings that do nothing by wall clock: no early flush, no pause after a restart.
 
-    Breakers are off: a test that lets many steps fail need not mind them; those about them turn them on.
+    Breakers and retry budgets are off: a test that lets many steps fail need not mind them; those about them
+    turn them on.
     """
     quiet: dict[str, object] = {
         "flush_after_seconds": 10,
         "rescue_pause_after_restart_seconds": 0,
         "breaker": {"enabled": False},
+        "retry_budget": {"enabled": False},
     }
     return Settings.model_validate({**quiet, **settings})
 

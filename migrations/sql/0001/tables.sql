@@ -261,13 +261,15 @@ CREATE TABLE remand.run_queue (
 
 CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
 
-CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
+CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
+
+CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
 
 CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
 
-CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
+CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
 
-CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
+CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
 
 COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
 
@@ -543,9 +545,9 @@ CREATE TABLE remand.dead_letters (
 
 CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
 
-CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, opened_at DESC);
-
 CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
+
+CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, opened_at DESC);
 
 COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
 
