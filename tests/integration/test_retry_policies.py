@@ -31,6 +31,12 @@ NETWORK = ConnectionResetError("reset by peer")
 HarnessWith = Callable[..., Harness]
 
 
+@pytest.fixture
+def harness(harness_with: HarnessWith) -> Harness:
+    """Make a harness with the budgets that users have."""
+    return harness_with(retry_budget={})
+
+
 def submitted(harness: Harness, error: BaseException, count: int = 1, **top: Any) -> list[UUID]:
     """Let the step of new workflows fail once, up to their retry queue."""
     harness.publish(shape("one", {"a": ()}, **top))
