@@ -387,6 +387,15 @@ _CLASSES: Final = (
         text=r"too many 429 error",
     ),
     Rule(
+        "http.redirect-loop",
+        "type",
+        ("urllib.error.HTTPError", *under(*_HTTPX, names="HTTPStatusError")),
+        PERMANENT,
+        "the redirect goes in a circle, or is not followed",
+        _LIB,
+        text=r"infinite loop|^redirect response|HTTP Error 30\d",
+    ),
+    Rule(
         "http.address",
         "type",
         ("urllib.error.URLError",),

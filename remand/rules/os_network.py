@@ -160,7 +160,7 @@ RULES: Final = (
     ),
     Rule(
         "os.timeout-class",
-        "fallback",
+        "base",
         ("builtins.TimeoutError", "concurrent.futures._base.TimeoutError"),
         NETWORK,
         "nobody answered in time",

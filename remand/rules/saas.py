@@ -382,7 +382,7 @@ RULES: Final = (
         "code_word",
         _codes(
             "unsupported… …unsupported …notsupported …notimplemented …disabled …deprecated "
-            "…notempty …archived unknown… unrecognized… …unknown"
+            "…notempty …archived …redirect unknown… unrecognized… …unknown"
         ),
         PERMANENT,
         "the service cannot do that",
