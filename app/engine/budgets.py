@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from app.domain.breaker import longest_window, resolve_breaker
 from app.domain.budget import BudgetSpec, spread
-from app.store import budgets
+from app.engine.context import Engine
+from app.store import budgets, traffic
 from app.store.budgets import Budget
 from app.store.failures import DecidedRetry
 from app.store.session import Connection
 from app.store.traffic import Source
+
+_SLACK_SECONDS = 60.0
+"""What counts are kept longer than anybody looks back: clocks and transactions differ."""
 
 
 def counted(retry: DecidedRetry) -> bool:
@@ -47,6 +52,19 @@ def hold_to_budget(
             lines[key] = found.next_at
     budgets.keep(connection, lines)
     return held
+
+
+def forget_traffic(engine: Engine) -> int:
+    """Delete counts that no window of a breaker or a budget reaches; return how many rows.
+
+    Transaction: own. Idempotent.
+    """
+    settings = engine.settings
+    breakers = [resolve_breaker(settings.breaker, own) for own in settings.breakers.values()]
+    longest = max(
+        longest_window([resolve_breaker(settings.breaker), *breakers]), settings.retry_budget.window_seconds
+    )
+    return traffic.forget(engine.database, engine.clock, longest + _SLACK_SECONDS)
 
 
 def _put_off(retry: DecidedRetry, delay: timedelta, key: Budget, why: str) -> DecidedRetry:

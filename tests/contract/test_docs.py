@@ -14,6 +14,8 @@ import yaml
 from app.cli.main import app
 from app.config import Settings, load_settings
 from app.config.sources import OTHERS
+from app.domain.breaker import BreakerOverrides
+from app.domain.budget import BudgetSpec
 from app.domain.retry import RetryOverrides
 from app.domain.template import load_file
 
@@ -165,12 +167,19 @@ def test_every_variable_is_a_setting(page: Path) -> None:
 def test_every_name_of_a_quantity_is_a_setting_or_a_key_of_templates(page: Path) -> None:
     retry = {
         name
-        for field in ("exponential", "linear", "immediate")
+        for field in ("exponential", "linear", "immediate", "fixed", "fibonacci")
         for kind in RetryOverrides.model_fields[field].annotation.__args__  # type: ignore[union-attr]
         for name in getattr(kind, "model_fields", {})
     }
-    names = {*Settings.model_fields, *RetryOverrides.model_fields, *retry, "timeout_seconds"}
-    fields_of_events = {"duration_seconds", "delay_seconds"}
+    names = {
+        *Settings.model_fields,
+        *RetryOverrides.model_fields,
+        *retry,
+        *BudgetSpec.model_fields,
+        *BreakerOverrides.model_fields,
+        "timeout_seconds",
+    }
+    fields_of_events = {"duration_seconds", "delay_seconds", "put_off_seconds"}
     used = {
         code
         for code in _INLINE.findall(prose(page))

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from celery.exceptions import MaxRetriesExceededError
 
 from app.engine import operate
+from app.engine.budgets import forget_traffic
 from app.engine.fail import drain_failures
 from app.engine.operate import Who
 from remand import RateLimited
@@ -455,6 +456,19 @@ def test_deaths_and_lost_attempts_use_no_budget(harness: Harness) -> None:
 
     assert {harness.attempts(one)[-1].due_at for one in lost} == {harness.clock.now}
     assert harness.database.call("select count(*) from remand.retry_budgets") == [(0,)]
+
+
+def test_counts_that_nobody_looks_back_to_are_deleted(harness_with: HarnessWith) -> None:
+    harness = harness_with(retry_budget={"window_seconds": 300}, breakers={"slow": {"window_seconds": 600}})
+    submitted(harness, NETWORK, 3)
+    harness.drain_failures("exponential")
+    harness.advance(659)
+    assert forget_traffic(harness.engine) == 0
+
+    harness.advance(2)
+
+    assert forget_traffic(harness.engine) == 1
+    assert harness.database.call("select count(*) from remand.traffic") == [(0,)]
 
 
 def test_a_servers_word_is_kept_when_the_budget_is_spent(harness: Harness) -> None:
