@@ -208,11 +208,14 @@ def by_hand_reset(breaker: Breaker | None, *, reason: str | None, now: datetime)
     return replace(_closing(_stand(breaker)[0], "reset", now, reason), release_all=True)
 
 
-def allowance(breaker: Breaker, spec: BreakerSpec, *, outstanding: int, now: datetime) -> int | None:
+def allowance(
+    breaker: Breaker, spec: BreakerSpec, *, outstanding: int, now: datetime, sweep_seconds: float = 1.0
+) -> int | None:
     """Return how many more attempts may be let through now; None: all.
 
     `outstanding`: let through and not ended. Half-open: `probes` at a time. Closed: by the rate, at most what
-    a second (or the time of one) allows, however late the sweep comes.
+    the time between two sweeps (of a second at most, or the time of one attempt) allows: a late sweep does
+    not catch up.
     """
     if breaker.state is BreakerState.OPEN:
         return 0
@@ -222,7 +225,7 @@ def allowance(breaker: Breaker, spec: BreakerSpec, *, outstanding: int, now: dat
         return None
     rate = release_rate(breaker, spec, now)
     since = breaker.released_at or breaker.releasing_since - timedelta(seconds=1)
-    elapsed = min((now - since).total_seconds(), max(1.0, 1.0 / rate))
+    elapsed = min((now - since).total_seconds(), max(min(1.0, sweep_seconds), 1.0 / rate))
     return int(rate * elapsed + 1e-6)
 
 

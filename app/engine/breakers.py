@@ -102,15 +102,13 @@ class Breakers:
 
         Idempotent: a breaker that has moved meanwhile is left alone.
         """
-        for name in noted.probes_failed.keys() | noted.probes_answered.keys():
-            self._after_probes(name, noted.probes_answered[name], noted.probes_failed[name])
+        self._count_probes(noted.probes_answered, noted.probes_failed)
         for name in self._suspects({source.dependency for source in noted.failures}):
             self._move(name, lambda known, now, name=name: self._trip(name, known, now))  # type: ignore[misc]
 
     def succeeded(self, names: Iterable[str]) -> None:
-        """Count attempts that a breaker let through and that went well. Transaction: one a breaker."""
-        for name, probes in Counter(names).items():
-            self._after_probes(name, probes, 0)
+        """Count attempts that breakers let through and that went well. Transaction: one a half-open one."""
+        self._count_probes(Counter(names), Counter())
 
     def sweep(self, bell: Bell) -> Swept:
         """Put aside what gated breakers hold and let through what they allow. Transaction: short ones.
@@ -157,6 +155,12 @@ class Breakers:
             failures=known.failures,
             now=now,
         )
+
+    def _count_probes(self, answered: Counter[str], failed: Counter[str]) -> None:
+        names = answered.keys() | failed.keys()
+        # One that lets go of what it held is left alone: each result would keep the sweep from its row.
+        for name in store.probing(self._database, names) if names else ():
+            self._after_probes(name, answered[name], failed[name])
 
     def _after_probes(self, name: str, succeeded: int, failed: int) -> None:
         def decide(connection: Connection, now: datetime) -> Move | None:
@@ -211,7 +215,13 @@ class Breakers:
 
     def _let_through(self, connection: Connection, known: Breaker, now: datetime) -> _Passed:
         name = known.name
-        allowed = rules.allowance(known, self.spec(name), outstanding=store.passed(connection, name), now=now)
+        allowed = rules.allowance(
+            known,
+            self.spec(name),
+            outstanding=store.passed(connection, name),
+            now=now,
+            sweep_seconds=self._settings.ring_interval_seconds,
+        )
         if allowed == 0:
             return _Passed()
         limit = HOLD_BATCH if allowed is None else allowed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,14 +22,14 @@ _SIZES = (
     "(select count(*) from remand.run_queue q where q.dependency = b.name and q.gate = 'held'),"
     "(select count(*) from remand.run_queue q where q.dependency = b.name and q.gate = 'passed')"
 )
-# Counts from before a breaker last closed are of the outage that is over.
+# Counts from before a breaker closed are of the outage that is over.
 _JUDGED = f"""
 select g.name, coalesce(sum(t.attempts), 0)::int, coalesce(sum(t.failures), 0)::int, {_COLUMNS}
   from unnest(cast(:names as text[]), cast(:windows as float[])) g(name, seconds)
   left join remand.breakers b on b.name = g.name
   left join remand.traffic t on t.dependency = g.name
    and t.bucket > coalesce(cast(:now as timestamptz), clock_timestamp()) - make_interval(secs => g.seconds)
-   and (b.name is null or t.bucket > b.state_since)
+   and (b.name is null or b.state <> 'closed' or t.bucket > b.state_since)
  group by g.name, b.name
 """
 
@@ -79,6 +79,15 @@ def gating(database: Database) -> list[str]:
     rows = database.call(
         "select name from remand.breakers where state <> 'closed' or releasing_since is not null"
         " order by name"
+    )
+    return [row[0] for row in rows]
+
+
+def probing(database: Database, names: Iterable[str]) -> list[str]:
+    """Return those of the names that are half-open now. Transaction: own; no lock."""
+    rows = database.call(
+        "select name from remand.breakers where name = any(%s) and state = 'half_open' order by name",
+        (list(names),),
     )
     return [row[0] for row in rows]
 

@@ -398,3 +398,18 @@ def test_many_held_steps_are_put_aside_and_let_out_whole(rig: Rig) -> None:
     assert standing(harness).held == 0
     ready = harness.database.call("select count(*) from remand.run_queue where phase = 'ready'")
     assert ready == [(count,)]
+
+
+def test_what_goes_well_while_it_lets_go_does_not_wait_for_its_row(rig: Rig) -> None:
+    harness = rig()
+    open_breaker(harness.engine, "h", by="ann")
+    harness.submit_many("t/one", range(4))
+    harness.run_until_quiet()
+    close_breaker(harness.engine, "h", by="ann")
+    harness.play()
+
+    with harness.database.begin() as sweep:
+        store.lock(sweep, "h")
+        [ran] = values(together(harness.drain))
+
+    assert ran.completed == 2
