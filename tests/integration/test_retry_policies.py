@@ -423,6 +423,29 @@ def test_workers_that_decide_at_once_share_one_budget(harness: Harness) -> None:
     assert waits(harness) == [60] * 61 + [60 + turn for turn in range(1, 180)]
 
 
+def test_workers_of_several_queues_and_handlers_never_wait_for_each_other_in_a_ring(harness: Harness) -> None:
+    names = ["a", "b", "c", "d"]
+    policies = {"network": "exponential", "resource": "linear"}
+    each = {name: {"handler": f"h.{name}", "dependency": f"d.{name}"} for name in names}
+    harness.publish(shape("four", dict.fromkeys(names, ()), each=each, retry={"policies": policies}))
+    for place, name in enumerate(names):
+        harness.handlers.add(f"h.{name}", fails(NETWORK if place % 2 else OSError(28, "No space left")))
+    ids = harness.submit_many("t/four", range(60))
+    while harness.drain().claimed:
+        pass
+
+    def work(queue: str) -> Callable[[], int]:
+        return lambda: drain_failures(harness.engine, queue, batch=7).retried
+
+    ends = together(*(work(queue) for queue in ["retry.exponential", "retry.linear"] * 2))
+    rest = sum(drain_failures(harness.engine, f"retry.{kind}").retried for kind in ("exponential", "linear"))
+
+    assert sum(values(ends)) + rest == len(ids) * len(names)
+    assert harness.database.call(
+        "select handler, sum(retries)::int from remand.traffic group by 1 order by 1"
+    ) == [(f"h.{name}", 60) for name in names]
+
+
 def test_every_handler_of_every_namespace_has_its_own_budget(harness: Harness) -> None:
     harness.publish(shape("two", {"a": (), "b": ()}, each={"b": {"handler": "other"}}))
     harness.publish(shape("two", {"a": ()}).replace('"namespace": "t"', '"namespace": "u"'))
