@@ -15,6 +15,7 @@ from app.domain.errors import InputInvalid
 
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)")
+_LONGEST_SECONDS = 366 * 86_400
 
 
 def read_json(given: str, what: str) -> Any:
@@ -51,6 +52,19 @@ def _text(given: str, what: str) -> tuple[str, str]:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def read_seconds(given: str) -> float:
+    """Return the seconds of a duration such as "30m".
+
+    Raises:
+        typer.BadParameter: it is none, or nothing.
+    """
+    found = _DURATION.fullmatch(given.strip())
+    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    if not 0 < seconds <= _LONGEST_SECONDS:
+        raise typer.BadParameter(f"{given!r} is no duration such as 90s, 15m, 2h or 7d, of a year at most")
+    return seconds
 
 
 def read_since(given: str, now: datetime) -> datetime:

@@ -11,8 +11,11 @@ from app.cli.findings import Finding, show
 from app.cli.output import age, span
 from app.cli.server import all_queues
 from app.cli.urls import has_urls
+from app.cli.wording import counted
 from app.domain.queues import MAINTENANCE
 from app.embedded import binaries
+from app.engine import overview
+from app.engine.overview import BreakerStanding, QueueStanding
 from app.store import diagnosis
 from app.store.diagnosis import Waiting
 from app.store.workers import WorkerRow
@@ -65,7 +68,10 @@ def _service(cli: Cli) -> Iterator[Finding]:
     yield from _queues(all_queues(cli.runtime), live)
     yield _beat(cli, live)
     yield _partitions(cli)
-    yield _oldest(cli, diagnosis.waiting(cli.database))
+    standings = overview.queues(cli.engine)
+    yield from _paused(standings)
+    yield from _breakers(overview.breakers(cli.engine))
+    yield _oldest([one.work for one in standings if one.paused is None])
 
 
 def _workers(live: Sequence[WorkerRow]) -> Iterator[Finding]:
@@ -113,16 +119,32 @@ def _partitions(cli: Cli) -> Finding:
     return Finding("partitions", "ok", f"{len(ahead)} months ahead")
 
 
-def _oldest(cli: Cli, waiting: Sequence[Waiting]) -> Finding:
-    now = diagnosis.server_time(cli.database)
-    due = [one for one in waiting if one.due]
-    count = sum(one.due for one in due)
+def _paused(standings: Sequence[QueueStanding]) -> Iterator[Finding]:
+    for one in standings:
+        if one.paused is not None:
+            waits = one.work.ready + one.work.failed
+            told = f"{one.queue} is paused for {age(one.paused.since)} by {one.paused.by}, {waits} wait in it"
+            yield Finding("paused", "warn", told, f"remand queue resume {one.queue}")
+
+
+def _breakers(standings: Sequence[BreakerStanding]) -> Iterator[Finding]:
+    gating = [one for one in standings if one.is_gating]
+    for one in gating:
+        told = f"{one.name} is {one.state}, {counted(one.held, 'step')} held"
+        yield Finding("breaker", "warn", told, f"remand breaker show {one.name}")
+    if not gating:
+        yield Finding("breakers", "ok", "all closed")
+
+
+def _oldest(waiting: Sequence[Waiting]) -> Finding:
+    due = [one for one in waiting if one.oldest_seconds is not None]
     if not due:
-        back_off = sum(one.count for one in waiting)
+        back_off = sum(one.waiting for one in waiting)
         return Finding("work", "ok", f"nothing is due; {back_off} steps wait for their retry")
-    oldest = min(due, key=lambda one: one.oldest_due_at)
-    since = (now - oldest.oldest_due_at).total_seconds()
-    told = f"{count} steps are due, the oldest for {span(max(0.0, since))} in queue {oldest.queue}"
+    oldest = max(due, key=lambda one: one.oldest_seconds or 0.0)
+    since = max(0.0, oldest.oldest_seconds or 0.0)
+    count = sum(one.due for one in due)
+    told = f"{count} steps are due, the oldest for {span(since)} in queue {oldest.queue}"
     if since > OVERDUE_SECONDS:
         return Finding("work", "warn", told, "more workers: remand worker, or look why they are slow")
     return Finding("work", "ok", told)

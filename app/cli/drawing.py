@@ -10,6 +10,7 @@ from rich.text import Text
 
 from app.cli.dag import Node, draw
 from app.cli.output import STATE_STYLES, age, now, span, state, table
+from app.cli.wording import held_by
 from app.domain.states import StepState
 from app.store.steps import Step
 
@@ -67,14 +68,27 @@ def _detail(step: Step, done: set[str]) -> str:
         case StepState.PENDING:
             missing = [name for name in step.depends_on if name not in done]
             return f"waits for {_some(missing)}" if missing else "held back"
+        case StepState.WAITING_FOR_RETRY if step.held_by is not None:
+            return _joined(held_by(step.held_by, step.breaker_state, step.due_at), _failure(step))
         case StepState.WAITING_FOR_RETRY:
-            return f"next attempt {_due(step)} · {_failure(step)}"
-        case StepState.ERROR | StepState.ENQUEUED_AS_ERROR_FOR_ORCHESTRATION:
+            return _joined(f"next attempt {_due(step)}", _failure(step))
+        case StepState.ENQUEUED_AS_ERROR_FOR_ORCHESTRATION:
+            return _joined(paused(step), _failure(step))
+        case StepState.ERROR:
             return _failure(step)
         case StepState.ENQUEUED:
-            return f"in queue {step.queue}"
+            return _joined(f"in queue {step.queue}", "paused" if step.paused_since else "")
         case _:
             return ""
+
+
+def paused(step: Step) -> str:
+    """Return that a step waits in a paused queue; "" if it does not."""
+    return f"queue {step.waits_in} is paused" if step.paused_since else ""
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(part for part in parts if part)
 
 
 def _failure(step: Step) -> str:

@@ -10,12 +10,14 @@ import typer
 
 from app import __version__
 from app.cli import (
+    breaker,
     classify,
     config,
     demo,
     dlq,
     doctor,
     migrate,
+    queue,
     server,
     step,
     submit,
@@ -28,7 +30,15 @@ from app.cli.line import run
 from app.telemetry import configure_logging
 
 app = ROOT.app
-for _noun, _panel in ((workflow, WORK), (step, WORK), (dlq, WORK), (template, WORK), (config, EXPLAIN)):
+for _noun, _panel in (
+    (workflow, WORK),
+    (step, WORK),
+    (dlq, WORK),
+    (queue, WORK),
+    (breaker, WORK),
+    (template, WORK),
+    (config, EXPLAIN),
+):
     app.add_typer(_noun.GROUP.app, rich_help_panel=_panel)
 _COMMANDS_OF_THE_ROOT = (up, demo, submit, migrate, server, doctor, classify)
 _ORDER = ("up", "demo", "submit", "migrate", "worker", "beat", "doctor", "classify")

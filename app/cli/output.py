@@ -44,6 +44,11 @@ STATE_STYLES: Mapping[str, str] = {
     "timed_out": "red",
     "lost": "red",
     "permanently_failed": "red",
+    "open": "red",
+    "half_open": "yellow",
+    "releasing": "yellow",
+    "closed": "green",
+    "paused": "yellow",
     "pending": "dim",
     "cancelled": "dim",
     "ok": "green",
@@ -151,6 +156,11 @@ def age(instant: datetime | None, at: datetime | None = None) -> str:
         return ""
     seconds = ((at or now()) - instant).total_seconds()
     return span(seconds) if seconds >= 0 else f"in {span(-seconds)}"
+
+
+def ahead(instant: datetime, at: datetime | None = None) -> str:
+    """Return how far an instant is ahead as "in …", "now" once it has come."""
+    return age(instant, at) if instant > (at or now()) else "now"
 
 
 def span(seconds: float) -> str:

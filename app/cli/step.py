@@ -11,9 +11,9 @@ from rich.text import Text
 
 from app.cli.arguments import read_json
 from app.cli.context import By, Cli, Group, Reason, WorkflowId
-from app.cli.drawing import failure_line
+from app.cli.drawing import failure_line, paused
 from app.cli.output import age, facts, now, short, span, state, table
-from app.cli.wording import decided, follow
+from app.cli.wording import decided, follow, held_by
 from app.engine import operate
 from app.engine.operate import Decided
 from app.store.steps import Attempt, Step, attempts_of, get_step
@@ -53,12 +53,19 @@ def _heading(step: Step) -> RenderableType:
             ("state", state(step.state)),
             ("handler", f"{step.handler} on queue {step.queue}"),
             ("depends on", ", ".join(step.depends_on) or None),
-            ("next attempt", f"{age(step.due_at, now())}" if step.phase == "waiting" else None),
+            ("next attempt", _next_attempt(step)),
+            ("waits", paused(step) or None),
             ("own input", None if step.input is None else str(step.input)),
             ("checkpoint", None if step.checkpoint is None else str(step.checkpoint)),
             ("result", None if step.result is None else str(step.result)),
         ]
     )
+
+
+def _next_attempt(step: Step) -> str | None:
+    if step.held_by is not None:
+        return held_by(step.held_by, step.breaker_state, step.due_at)
+    return age(step.due_at, now()) if step.phase == "waiting" else None
 
 
 def attempt_table(attempts: Sequence[Attempt]) -> RenderableType:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from rich.text import Text
 
-from app.cli.output import short, state
+from app.cli.output import ahead, short, state
 from app.engine.operate import Decided
 
 
@@ -18,6 +19,24 @@ def command(*words: object) -> Text:
 def next_steps(*lines: Text) -> Text:
     """Return the commands that make sense now, one a line."""
     return Text("\n").join(Text.assemble(("→ ", "bold"), line) for line in lines)
+
+
+def counted(number: int, thing: str) -> str:
+    """Return "1 step", "3 steps"."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def held_by(name: str, breaker_state: str | None, probe_at: datetime | None) -> str:
+    """Return that a breaker keeps a step back, and until when."""
+    match breaker_state:
+        case "open" if probe_at is not None:
+            return f"held by breaker {name} until {probe_at:%H:%M:%S} UTC ({ahead(probe_at)})"
+        case "open":
+            return f"held by breaker {name} until it is closed by hand"
+        case "half_open":
+            return f"held by breaker {name} until its probes have succeeded"
+        case _:
+            return f"held by breaker {name}, which lets go of what it held in turn"
 
 
 def decided(what: str, answer: Decided) -> Text:

@@ -74,6 +74,7 @@ def _listed(workflow: Workflow) -> dict[str, Any]:
         "priority": workflow.priority,
         "open_steps": workflow.open_steps,
         "error_steps": workflow.error_steps,
+        "held_by": workflow.held_by,
         "submitted_by": workflow.submitted_by,
     }
 
@@ -99,7 +100,8 @@ def _listing(found: Sequence[Workflow]) -> RenderableType:
 
 def _open(workflow: Workflow) -> str:
     failed = f" ({workflow.error_steps} in error)" if workflow.error_steps else ""
-    return f"{workflow.open_steps}{failed}"
+    held = f", held by breaker {', '.join(workflow.held_by)}" if workflow.held_by else ""
+    return f"{workflow.open_steps}{failed}{held}"
 
 
 @GROUP.verb(

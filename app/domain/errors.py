@@ -12,7 +12,7 @@
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
     │   └── BreakerNotFound  QueueNotFound
     ├── Conflict                     not in this state          5
-    │   └── TemplateChanged  IllegalMove
+    │   └── TemplateChanged  IllegalMove  HeldByBreaker
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
@@ -211,6 +211,12 @@ class IllegalMove(Conflict):
     """No row of the transition table leads from this state by this event."""
 
     code = "ILLEGAL_MOVE"
+
+
+class HeldByBreaker(Conflict):
+    """A circuit breaker keeps the step back: it would only be held again."""
+
+    code = "HELD_BY_BREAKER"
 
 
 class ConfigInvalid(_WithProblems, Unfit):

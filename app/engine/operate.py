@@ -8,15 +8,16 @@ Source: C2, C6.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.domain.errors import IllegalMove, InputInvalid, JsonInvalid, StepNotFound
+from app.domain.errors import HeldByBreaker, IllegalMove, InputInvalid, JsonInvalid, StepNotFound
 from app.domain.jsonvalue import encode
-from app.domain.states import DeadLetterStatus, StepState, WorkflowState
+from app.domain.states import BreakerState, DeadLetterStatus, StepState, WorkflowState
 from app.engine.context import Engine
 from app.store import dlq, repairs
 from app.store.dlq import DeadLetter
@@ -65,6 +66,7 @@ def retry_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, new_in
 
     Raises:
         IllegalMove: the step is in no state that can be retried; the message names it.
+        HeldByBreaker: it waits, and a breaker would hold it again.
     """
 
     def act(turn: _Turn) -> list[str]:
@@ -73,6 +75,7 @@ def retry_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, new_in
             text = _json(new_input, "input", engine.settings.input_max_bytes)
             repairs.set_input(turn.connection, workflow_id, step, text)
         if state is StepState.WAITING_FOR_RETRY:
+            _refuse_held(turn, step)
             return repairs.wake(turn.connection, workflow_id, step, by=who.by, now=turn.now)
         _reset(turn, step, state)
         return []
@@ -362,6 +365,22 @@ def _refuse_closed(letter: DeadLetter, verb: str) -> None:
             f" at {letter.closed_at:%Y-%m-%d %H:%M} UTC",
             details={"status": str(letter.status), "closed_by": letter.closed_by},
         )
+
+
+def _refuse_held(turn: _Turn, step: str) -> None:
+    gating = repairs.gating_breaker(turn.connection, turn.workflow.id, step)
+    if gating is None:
+        return
+    name, state = gating
+    if state is BreakerState.CLOSED:
+        told, verb = "lets go of what it held in turn", "to let all of it out at once: remand breaker reset"
+    else:
+        told, verb = f"is {state}", "to let it go: remand breaker close"
+    raise HeldByBreaker(
+        f"step {step!r} cannot be retried now: the breaker of {name} {told}",
+        hint=f"{verb} {shlex.quote(name)}",
+        details={"workflow_id": str(turn.workflow.id), "step": step, "breaker": name, "state": str(state)},
+    )
 
 
 def _close_open(turn: _Turn, status: DeadLetterStatus) -> UUID | None:

@@ -26,7 +26,7 @@ def pause_queue(engine: Engine, queue: str, *, by: str, reason: str | None = Non
             hint="pause the queues of steps, or those of retries",
             details={"queue": queue},
         )
-    _check_known(engine, queue)
+    check_known(engine, queue)
     changed = pauses.pause(engine.database, engine.clock, queue, by=by, reason=reason)
     if changed:
         log("queue.paused", queue=queue, by=by, reason=reason)
@@ -41,14 +41,19 @@ def resume_queue(engine: Engine, queue: str, *, by: str) -> bool:
     """
     changed = pauses.resume(engine.database, queue)
     if not changed:
-        _check_known(engine, queue)
+        check_known(engine, queue)
         return False
     log("queue.resumed", queue=queue, by=by)
     engine.bell.ring([queue])
     return True
 
 
-def _check_known(engine: Engine, queue: str) -> None:
+def check_known(engine: Engine, queue: str) -> None:
+    """Refuse a queue that neither the product nor a published template has. Transaction: own.
+
+    Raises:
+        QueueNotFound: no such queue is known.
+    """
     known = {*BUILT_IN, *diagnosis.step_queues(engine.database)}
     if queue in known:
         return

@@ -12,9 +12,18 @@ from app.store.workers import WorkerRow
 
 _LIVE = "select * from remand.live_workers(%s, %s, %s, %s) order by hostname, started_at"
 _WAITING = """
-select queue, phase, count(*), min(due_at), count(*) filter (where due_at <= clock_timestamp())
-  from remand.run_queue where phase in ('ready', 'failed', 'waiting')
- group by queue, phase order by queue, phase
+select q.queue,
+       count(*) filter (where q.phase = 'ready'),
+       count(*) filter (where q.phase = 'failed'),
+       count(*) filter (where q.phase = 'waiting' and q.gate is null),
+       count(*) filter (where q.gate = 'held'),
+       count(*) filter (where q.phase in ('claimed', 'settling')),
+       count(*) filter (where q.due),
+       extract(epoch from q.t - min(q.due_at) filter (where q.due))::float
+  from (select r.*, n.t, r.due_at <= n.t and r.gate is distinct from 'held'
+                         and r.phase in ('ready', 'failed', 'waiting') due
+          from remand.run_queue r, (select coalesce(%s, clock_timestamp()) t) n) q
+ group by q.queue, q.t order by q.queue
 """
 # A worker's connection keeps its last statement in view: no table has to record that a sweep ran.
 _LAST_SWEEP = """
@@ -31,14 +40,23 @@ select substring(c.relname from 'workflows_(\\d{4}_\\d{2})$') as month
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Work of one queue that nobody has claimed."""
+    """The live work of one queue."""
 
     queue: str
-    phase: str
-    """ready, failed, or waiting (for its back-off)."""
-    count: int
-    oldest_due_at: datetime
+    ready: int
+    """May be claimed."""
+    failed: int
+    """Attempts that a worker of this retry queue decides on."""
+    waiting: int
+    """For their back-off."""
+    held: int
+    """By breakers."""
+    claimed: int
+    """A worker has them."""
     due: int
+    """Of the ready, failed and waiting: those whose instant has come."""
+    oldest_seconds: float | None
+    """How long the oldest of them has been due; None: none is."""
 
 
 def live_workers(database: Database, settings: Settings, clock: Clock) -> list[WorkerRow]:
@@ -51,14 +69,20 @@ def live_workers(database: Database, settings: Settings, clock: Clock) -> list[W
     return [WorkerRow(*row) for row in database.call(_LIVE, (*limits, clock.fixed()))]
 
 
-def waiting(database: Database) -> list[Waiting]:
-    """Return what waits, by queue. Transaction: own."""
-    return [Waiting(*row) for row in database.call(_WAITING)]
+def waiting(database: Database, clock: Clock) -> list[Waiting]:
+    """Return the queues that have live work, by name. Transaction: own. Reads live work only."""
+    return [Waiting(*row) for row in database.call(_WAITING, (clock.fixed(),))]
 
 
 def step_queues(database: Database) -> list[str]:
     """Return the queues that published templates name. Transaction: own."""
     return [row[0] for row in database.call("select distinct queue from remand.template_steps order by 1")]
+
+
+def dependencies(database: Database) -> list[str]:
+    """Return the dependencies that published templates name. Transaction: own."""
+    rows = database.call("select distinct dependency from remand.template_steps order by 1")
+    return [row[0] for row in rows]
 
 
 def last_sweep(database: Database) -> datetime | None:

@@ -9,7 +9,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from app.domain.errors import DeadLetterNotFound
-from app.domain.states import StepState
+from app.domain.states import BreakerState, StepState
 
 _LIVE = (
     "array['pending','initializing','enqueuing_steps','steps_in_process','evaluating_results',"
@@ -24,6 +24,21 @@ def step_state(connection: sa.Connection, workflow_id: UUID, step: str) -> StepS
         {"id": workflow_id, "step": step},
     )
     return None if state is None else StepState(state)
+
+
+def gating_breaker(
+    connection: sa.Connection, workflow_id: UUID, step: str
+) -> tuple[str, BreakerState] | None:
+    """Return the breaker that keeps a step of the run queue back, or would, and where it stands."""
+    row = connection.execute(
+        sa.text(
+            "select b.name, b.state from remand.run_queue q join remand.breakers b on b.name = q.dependency"
+            " where q.workflow_id = :id and q.step = :step"
+            " and (b.state <> 'closed' or b.releasing_since is not null)"
+        ),
+        {"id": workflow_id, "step": step},
+    ).first()
+    return None if row is None else (row[0], BreakerState(row[1]))
 
 
 def failed_steps(connection: sa.Connection, workflow_id: UUID) -> list[str]:

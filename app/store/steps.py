@@ -17,8 +17,11 @@ from app.store.session import Database
 _COLUMNS = """
     s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on,
     s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at,
-    s.started_at, s.ended_at, s.input, s.checkpoint, s.failure, s.result, q.phase, q.due_at
+    s.started_at, s.ended_at, s.input, s.checkpoint, s.failure, s.result, q.phase,
+    case when q.gate = 'held' then b.probe_at else q.due_at end, q.queue, z.since, b.name, b.state
   from remand.steps s left join remand.run_queue q on q.workflow_id = s.workflow_id and q.step = s.name
+  left join remand.breakers b on b.name = q.dependency and q.gate = 'held'
+  left join remand.pauses z on z.queue = q.queue and q.phase in ('ready', 'failed')
 """
 
 
@@ -50,6 +53,15 @@ class Step:
     result: Any
     phase: str | None
     due_at: datetime | None
+    """Held by a breaker: when that tries again, None where no instant is set. Else: of its next attempt."""
+    waits_in: str | None = None
+    """The queue whose workers act on it next: its own, or that of a retry policy."""
+    paused_since: datetime | None = None
+    """It waits in a queue that is paused since then."""
+    held_by: str | None = None
+    """The breaker that keeps it back."""
+    breaker_state: str | None = None
+    """Where that stands: "open", "half_open", or "closed" while it lets go of what it held."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,9 @@ _SUBMIT = (
 )
 _COLUMNS = """
     f.id, t.namespace, t.name, t.version, f.state, f.state_since, f.created_at, f.priority, f.input,
-    f.submitted_by, f.open_steps, f.error_steps, f.hold, f.template_id
+    f.submitted_by, f.open_steps, f.error_steps, f.hold, f.template_id,
+    array(select distinct q.dependency from remand.run_queue q
+           where q.workflow_id = f.id and q.gate = 'held' order by 1)
   from remand.workflows f join remand.templates t on t.id = f.template_id
 """
 
@@ -64,6 +66,8 @@ class Workflow:
     error_steps: int
     hold: str | None
     template_id: int
+    held_by: list[str]
+    """The breakers that keep steps of it back."""
 
     @property
     def ref(self) -> str:

@@ -14,13 +14,15 @@ from tests.support.shapes import shape
 ONE = shape("one", {"a": ()})
 
 
-def test_what_waits_is_counted_by_queue_and_phase(harness: Harness) -> None:
+def test_what_waits_is_counted_by_queue_with_the_age_of_the_oldest(harness: Harness) -> None:
     harness.publish(ONE)
     harness.submit_many("t/one", range(3))
+    harness.advance(7)
 
-    [found] = diagnosis.waiting(harness.database)
+    [found] = diagnosis.waiting(harness.database, harness.clock)
 
-    assert (found.queue, found.phase, found.count) == ("steps", "ready", 3)
+    assert (found.queue, found.ready, found.due, found.oldest_seconds) == ("steps", 3, 3, 7)
+    assert (found.failed, found.waiting, found.held, found.claimed) == (0, 0, 0, 0)
 
 
 def test_only_the_living_are_live(harness: Harness) -> None:
