@@ -99,6 +99,16 @@ RULES: Final = (
         confidence=0.8,
     ),
     Rule(
+        "amqp.dropped-early",
+        "type",
+        ("pika.exceptions.IncompatibleProtocolError",),
+        NETWORK,
+        "the broker hung up before it said which protocol it speaks",
+        _LIB,
+        text=r"StreamLost|Reset|EOF|timed? ?out",
+        confidence=0.8,
+    ),
+    Rule(
         "amqp.blocked",
         "type",
         ("amqp.exceptions.ResourceError", "pika.exceptions.ConnectionBlockedTimeout"),
