@@ -27,7 +27,7 @@ def registered(facts: Facts, look: Look) -> Classification | None:
     verdict = _by_rules(facts, users, look)
     if verdict is not None or isinstance(facts.exc, BaseExceptionGroup):
         return verdict
-    for inner in wrapped(facts.exc):
+    for inner in wrapped(facts):
         if (verdict := _deeper(inner, facts, look)) is not None:
             return passed_on(verdict, facts.names[0], facts.retry_after, 0.95)
     return None

@@ -79,9 +79,11 @@ def _type(facts: Facts, look: Look) -> Classification | None:
 def _codes(facts: Facts, look: Look) -> Classification | None:
     for kind, key in facts.codes():
         rules = look.book.find(kind, key)
-        if rules and (rule := _first(rules, show(kind, key), facts, look)) is not None:
-            return _found(facts, rule, show(kind, key))
-        if not rules and look.trace is not None:
+        if rules:
+            shown = show(kind, key)
+            if (rule := _first(rules, shown, facts, look)) is not None:
+                return _found(facts, rule, shown)
+        elif look.trace is not None:
             look.trace.note(facts, show(kind, key), None, "no rule")
     return None
 
@@ -113,11 +115,11 @@ def _first(rules: tuple[Rule, ...], shown: str, facts: Facts, look: Look) -> Rul
 def _holds(rule: Rule, facts: Facts) -> bool:
     if rule.asked and facts.retry_after is None:
         return False
-    return rule.pattern is None or rule.pattern.search(facts.everything_said) is not None
+    return rule.pattern is None or rule.pattern.search(facts.everything_lower) is not None
 
 
 def _causes(facts: Facts, look: Look) -> Classification | None:
-    for cause in wrapped(facts.exc):
+    for cause in wrapped(facts):
         verdict = _inner(cause, facts, look)
         if verdict is not None and verdict.is_known:
             return passed_on(verdict, facts.names[0], facts.retry_after, 0.95)
@@ -127,7 +129,7 @@ def _causes(facts: Facts, look: Look) -> Classification | None:
 def _texts(facts: Facts, look: Look) -> Classification | None:
     if not facts.text:
         return None
-    for root in facts.roots:
+    for root in facts.profile.packages:
         if (rule := _first(look.book.find("text", root), root, facts, look)) is not None:
             return _found(facts, rule, "")
     if (rule := _first(look.book.find("text", "*"), "any class", facts, look)) is not None:
@@ -148,10 +150,10 @@ def _status_in_text(facts: Facts, look: Look) -> Classification | None:
 
 def _fallback(facts: Facts, look: Look) -> Classification | None:
     verdict = _by_name("fallback", facts, look)
-    flag = read(facts.exc, "retriable")
+    flag = facts.get("retriable")
     if verdict is not None or not isinstance(flag, bool):
         return verdict
-    for root in facts.roots:
+    for root in facts.profile.packages:
         key = f"{root}:{str(flag).lower()}"
         if (rule := _first(look.book.find("flag", key), key, facts, look)) is not None:
             return _found(facts, rule, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remand.facts import Facts, read
+from remand.facts import Facts
 from remand.rules import POLICY_OF
 from remand.verdict import Classification, sentence
 
@@ -12,14 +12,14 @@ def own_word(facts: Facts) -> Classification | None:
     retryable = says_retryable(facts)
     if retryable is None:
         return None
-    category = read(facts.exc, "category")
+    category = facts.get("category")
     if (
         not isinstance(category, str)
         or category not in POLICY_OF
         or (POLICY_OF[category] == "never") is retryable
     ):
         category = "transient" if retryable else "permanent"
-    limited = "remand.errors.RateLimited" in facts.names or (
+    limited = "remand.errors.RateLimited" in facts.profile.name_set or (
         category == "resource" and facts.own_retry_after is not None
     )
     policy = "exponential" if limited else POLICY_OF[category]
@@ -31,14 +31,17 @@ def own_word(facts: Facts) -> Classification | None:
 
 def says_retryable(facts: Facts) -> bool | None:
     """Say what the exception says: try again, never, or nothing (None)."""
-    if "remand.errors.RetryableError" in facts.names or "celery.exceptions.Retry" in facts.names:
+    if (
+        "remand.errors.RetryableError" in facts.profile.name_set
+        or "celery.exceptions.Retry" in facts.profile.name_set
+    ):
         return True
-    if "remand.errors.PermanentError" in facts.names:
+    if "remand.errors.PermanentError" in facts.profile.name_set:
         return False
-    word = read(facts.exc, "retryable")
+    word = facts.get("retryable")
     # A google-auth error says False unless somebody set it: no word, but a default.
     if isinstance(word, bool) and (word or "google" not in facts.roots):
         return word
-    if "celery.exceptions.Reject" in facts.names:
-        return read(facts.exc, "requeue") is True
+    if "celery.exceptions.Reject" in facts.profile.name_set:
+        return facts.get("requeue") is True
     return True if facts.own_retry_after is not None else None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from remand.facts import HOSTILE, Facts, read
+from remand.facts import HOSTILE, Facts, read, text_of
 from remand.rules.rule import Key
 from remand.wrapped import members_of, wrapped
 
@@ -36,21 +36,14 @@ def facts_of(exc: BaseException, clean: Clean) -> dict[str, Any]:
 
 
 def _told(exc: BaseException, clean: Clean) -> dict[str, Any]:
-    facts = Facts(exc, None)
-    try:
-        name = facts.names[0]
-    except HOSTILE:
-        name = "unknown"
-    return {
-        "class": clean(name, _NAME),
-        "message": clean(facts.text, _WRAPPED_MESSAGE),
-        **_facts(exc, clean),
-    }
+    told = _facts(exc, clean)
+    name = told["bases"][0] if told["bases"] else "unknown"
+    return {"class": name, "message": clean(text_of(exc), _WRAPPED_MESSAGE), **told}
 
 
 def _facts(exc: BaseException, clean: Clean) -> dict[str, Any]:
-    facts = Facts(exc, None)
     try:
+        facts = Facts(exc, None)
         bases = [clean(name, _NAME) for name in facts.names[:_BASES]]
         return {"bases": bases, "codes": _codes(facts, clean)}
     except HOSTILE:
@@ -105,7 +98,10 @@ def _inside(exc: BaseException) -> list[BaseException]:
 def _held(exc: BaseException) -> list[BaseException]:
     if isinstance(exc, BaseExceptionGroup):
         return list(members_of(exc))
-    held = list(wrapped(exc))
+    try:
+        held = list(wrapped(Facts(exc, None)))
+    except HOSTILE:
+        return []
     context = read(exc, "__context__")
     if isinstance(context, BaseException) and read(exc, "__suppress_context__") is not True:
         held.append(context)

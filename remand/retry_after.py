@@ -16,6 +16,9 @@ from typing import Any, Final
 CAP: Final = timedelta(days=3650)
 """No wait is longer: ten years fit every clock and database column."""
 
+_CAP_SECONDS: Final = CAP.total_seconds()
+_HEADERS: Final = 200
+"""Looked at in one answer, at most."""
 _SECONDS = re.compile(r"\+?(\d{1,400}(?:\.\d{0,20})?|\.\d{1,20})", re.ASCII)
 
 Header = Callable[[str], str | None]
@@ -53,22 +56,42 @@ def from_headers(header: Header, now: datetime) -> timedelta | None:
 
 
 def header_reader(headers: object) -> Header:
-    """Return a look-up, blind to case, over the headers of any client: a mapping, or pairs."""
+    """Return a look-up, blind to case, over the headers of any client: a mapping, or pairs.
+
+    Raises what the mapping raises, also when something is looked up.
+    """
+    keys = getattr(headers, "keys", None)
+    if not callable(keys):
+        return _of_pairs(headers)
+    # Going over the names is cheap; values are looked up only where a name is there.
+    names: dict[str, Any] = {}
+    for name in islice(keys(), _HEADERS):
+        if isinstance(name, (str, bytes)):
+            names.setdefault(_text(name).lower(), name)
+    return lambda name: _one(headers[names[name]]) if name in names else None  # type: ignore[index]
+
+
+def _nothing(_name: str) -> None:
+    return None
+
+
+def _of_pairs(headers: object) -> Header:
+    if not hasattr(headers, "__iter__"):
+        return _nothing
     found: dict[str, str] = {}
-    for name, value in _pairs(headers):
-        if isinstance(value, (list, tuple)) and value:
-            value = value[0]  # noqa: PLW2901  some clients keep every value of a header; the first one counts
-        if isinstance(name, (str, bytes)) and isinstance(value, (str, bytes, int, float)):
-            found.setdefault(_text(name).lower(), _text(value))
+    for pair in islice(headers, _HEADERS):
+        if isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], (str, bytes)):
+            said = _one(pair[1])
+            if said is not None:
+                found.setdefault(_text(pair[0]).lower(), said)
     return found.get
 
 
-def _pairs(headers: object) -> list[tuple[object, object]]:
-    method = getattr(headers, "items", None)
-    items: Any = method() if callable(method) else headers
-    if not hasattr(items, "__iter__"):
-        return []
-    return [pair for pair in islice(items, 200) if isinstance(pair, tuple) and len(pair) == 2]
+def _one(value: object) -> str | None:
+    """Return the value of a header as text; the first where a client keeps every value."""
+    if isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return _text(value) if isinstance(value, (str, bytes, int, float)) else None
 
 
 def _text(value: str | bytes | float) -> str:
@@ -98,7 +121,7 @@ def _number(text: str | None) -> float | None:
 def _from_number(seconds: float) -> timedelta | None:
     if math.isnan(seconds) or seconds < 0:
         return None
-    return timedelta(seconds=float(seconds)) if seconds < CAP.total_seconds() else CAP
+    return timedelta(seconds=float(seconds)) if seconds < _CAP_SECONDS else CAP
 
 
 def _from_reset(value: str | None, now: datetime) -> timedelta | None:

@@ -8,27 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from remand.facts import item, read
+from remand.facts import Facts, item, read
 
 _MEMBERS: Final = 200
 _ATTRIBUTES: Final = (
-    "__cause__", "orig", "reason", "os_error", "exc", "cause", "original_exception", "last_exception",
+    "orig", "reason", "os_error", "exc", "cause", "original_exception", "last_exception",
     "inner_exception",
 )  # fmt: skip
 
 
-def wrapped(exc: BaseException) -> Iterator[BaseException]:
+def wrapped(facts: Facts) -> Iterator[BaseException]:
     """Yield what an exception stands for: causes that Python and libraries keep in it."""
+    cause = read(facts.exc, "__cause__")
+    if isinstance(cause, BaseException):
+        yield cause
+    present = facts.present
     for name in _ATTRIBUTES:
-        inner = read(exc, name)
-        if isinstance(inner, BaseException):
+        if name in present and isinstance(inner := facts.get(name), BaseException):
             yield inner
-    if (attempt := read(exc, "last_attempt")) is not None:
+    if (attempt := facts.get("last_attempt")) is not None:
         # tenacity keeps a finished future; a private field is read because `.exception()` may wait.
         inner = read(attempt, "_exception")
         if isinstance(inner, BaseException):
             yield inner
-    kwargs, args, errors = read(exc, "kwargs"), read(exc, "args"), read(exc, "errors")
+    kwargs, args, errors = facts.get("kwargs"), facts.get("args"), facts.get("errors")
     held: list[Any] = [item(kwargs, "error")] if isinstance(kwargs, dict) else []
     held += args[:5] if isinstance(args, tuple) else ()
     held += list(errors.values())[:5] if isinstance(errors, dict) else ()

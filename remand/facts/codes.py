@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from remand.facts import servers, system
 from remand.facts.reading import Once
-from remand.facts.subject import Subject
+from remand.facts.subject import AMQP_ROOTS, SMTP_ROOTS, Subject
 from remand.facts.vendors import plain_code, vendor_codes, words_of
 from remand.rules.rule import Key, Kind
 from remand.rules.user import code_key
@@ -21,16 +23,18 @@ class Facts(Subject):
 
     def codes(self) -> Iterator[tuple[Kind, Key]]:
         """Yield the codes that the exception carries, the most telling first, each before its class."""
-        for kind, key in self.exact_codes():
-            yield kind, key
-            if kind in _BROADER and (broader := _BROADER[kind](key)) is not None:
-                yield kind, broader
+        for reader in _readers_for(self.roots, self.present):
+            kind, broader = reader.kind, _BROADER.get(reader.kind)
+            for key in reader.read(self):
+                yield kind, key
+                if broader is not None and (wider := broader(key)) is not None:
+                    yield kind, wider
 
     def exact_codes(self) -> Iterator[tuple[Kind, Key]]:
         """Yield the codes as they are, without the classes they belong to."""
-        for kind, reader in _READERS:
-            for key in reader(self):
-                yield kind, key
+        for reader in _readers_for(self.roots, self.present):
+            for key in reader.read(self):
+                yield reader.kind, key
 
     @Once
     def code_keys(self) -> frozenset[int | str]:
@@ -44,7 +48,7 @@ class Facts(Subject):
     @Once
     def vendor_codes(self) -> tuple[str, ...]:
         """Return the codes of a vendor's API as they stand in the exception, the answer or its body."""
-        return tuple(vendor_codes(self))
+        return vendor_codes(self)
 
 
 def shown_code(kind: Kind, key: Key) -> str:
@@ -54,39 +58,68 @@ def shown_code(kind: Kind, key: Key) -> str:
     return str(key)
 
 
-def _api_codes(facts: Facts) -> Iterator[Key]:
-    for code in facts.vendor_codes:
-        yield plain_code(code)
+def _api_codes(facts: Facts) -> Sequence[Key]:
+    codes = facts.vendor_codes
+    return [plain_code(code) for code in codes] if codes else ()
 
 
-def _code_words(facts: Facts) -> Iterator[Key]:
-    for code in facts.vendor_codes:
-        yield from words_of(code)
+def _code_words(facts: Facts) -> Sequence[Key]:
+    codes = facts.vendor_codes
+    return [word for code in codes for word in words_of(code)] if codes else ()
 
 
-def _statuses(facts: Facts) -> Iterator[Key]:
-    if facts.status is not None:
-        yield facts.status
+def _statuses(facts: Facts) -> Sequence[Key]:
+    status = facts.status
+    return () if status is None else (status,)
 
 
-_READERS: Final[tuple[tuple[Kind, Callable[[Facts], Iterator[Key]]], ...]] = (
-    ("header", system.headers),
-    ("label", servers.labels),
-    ("sqlstate", servers.sqlstates),
-    ("mysql", servers.mysql),
-    ("sqlite", servers.sqlite),
-    ("grpc", system.grpc),
-    ("smtp", system.smtp),
-    ("exit", system.exits),
-    ("amqp", servers.amqp),
-    ("mongo", servers.mongo),
-    ("ssl", system.ssl),
-    ("gai", system.gai),
-    ("errno", system.errnos),
-    ("api_code", _api_codes),
-    ("code_word", _code_words),
-    ("status", _statuses),
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Read the codes of one kind where the class is of one of `roots`, or one of `attributes` is there."""
+
+    kind: Kind
+    read: Callable[[Facts], Iterable[Key]]
+    roots: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+
+
+def _reader(
+    kind: Kind, read: Callable[[Facts], Iterable[Key]], attributes: str = "", roots: Iterable[str] = ()
+) -> Reader:
+    return Reader(kind, read, frozenset(roots), frozenset(attributes.split()))
+
+
+_VENDORS: Final = "response type code error_code error reason errors body json_body info content"
+_READERS: Final = (
+    _reader("header", system.headers, "headers response"),
+    _reader("label", servers.labels, "doc", {"pymongo", "sqlalchemy"}),
+    _reader("sqlstate", servers.sqlstates, "pgcode sqlstate", {"pg8000", "pyodbc"}),
+    _reader("mysql", servers.mysql, roots=servers.MYSQL_ROOTS),
+    _reader("sqlite", servers.sqlite, "sqlite_errorname"),
+    _reader("grpc", system.grpc, roots={"grpc", "grpclib", "google"}),
+    _reader("smtp", system.smtp, roots=SMTP_ROOTS),
+    _reader("exit", system.exits, roots=system.EXIT_ROOTS),
+    _reader("exit", system.exit_of_process, "code"),
+    _reader("amqp", servers.amqp, roots=AMQP_ROOTS),
+    _reader("mongo", servers.mongo, roots={"pymongo"}),
+    _reader("ssl", system.ssl, roots={"ssl"}),
+    _reader("gai", system.gai, roots={"socket"}),
+    _reader("errno", system.errnos, "errno"),
+    _reader("api_code", _api_codes, _VENDORS),
+    _reader("code_word", _code_words, _VENDORS),
+    _reader("status", _statuses, "status_code http_status status response meta resp errors code"),
 )
+"""In the order in which codes are asked: the most telling first."""
+
+
+@lru_cache(maxsize=4096)
+def _readers_for(roots: frozenset[str], present: frozenset[str]) -> tuple[Reader, ...]:
+    return tuple(
+        reader
+        for reader in _READERS
+        if not (reader.roots.isdisjoint(roots) and reader.attributes.isdisjoint(present))
+    )
+
 
 _BROADER: Final[dict[Kind, Callable[[Any], Key | None]]] = {
     "sqlstate": lambda code: code[:2],

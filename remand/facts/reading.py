@@ -24,6 +24,8 @@ def read(thing: object, name: str) -> Any:
 
 def item(thing: object, key: object) -> Any:
     """Return an entry of a mapping or of something that behaves like one, or None."""
+    if thing is None:
+        return None
     try:
         return thing[key]  # type: ignore[index]
     except HOSTILE:

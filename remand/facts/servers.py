@@ -5,74 +5,69 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from remand.facts.reading import item, read
-from remand.facts.subject import AMQP_ROOTS, Subject
+from remand.facts.reading import item
+from remand.facts.subject import Subject
 from remand.rules.rule import Key
 
-_MYSQL_ROOTS: Final = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "asyncmy"})
+MYSQL_ROOTS: Final = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "asyncmy"})
 
 
 def labels(facts: Subject) -> Iterator[Key]:
-    exc = facts.exc
     if "pymongo" in facts.roots:
         labels = (
-            read(exc, "_error_labels")
-            or read(exc, "errorLabels")
-            or item(read(exc, "details"), "errorLabels")
+            facts.get("_error_labels")
+            or facts.get("errorLabels")
+            or item(facts.get("details"), "errorLabels")
         )
         if isinstance(labels, (list, tuple, set, frozenset)):
             yield from (label for label in labels if isinstance(label, str))
     if facts.names[0] == "sqlalchemy.exc.StatementError" and isinstance(
-        read(exc, "orig"), (TypeError, ValueError, AttributeError, KeyError)
+        facts.get("orig"), (TypeError, ValueError, AttributeError, KeyError)
     ):
         yield "statement-parameter"
-    if _is_cut_json(exc):
+    if _is_cut_json(facts):
         yield "json-cut"
 
 
-def _is_cut_json(exc: BaseException) -> bool:
+def _is_cut_json(facts: Subject) -> bool:
     """Say whether a JSON document broke off: the decoder wanted more where there was no more."""
-    document, position = read(exc, "doc"), read(exc, "pos")
+    document, position = facts.get("doc"), facts.get("pos")
     if not isinstance(document, str) or not isinstance(position, int) or not document.strip():
         return False
-    return position >= len(document.rstrip()) or read(exc, "msg") == "Unterminated string starting at"
+    return position >= len(document.rstrip()) or facts.get("msg") == "Unterminated string starting at"
 
 
 def sqlstates(facts: Subject) -> Iterator[Key]:
-    exc = facts.exc
-    code = read(exc, "pgcode") or read(exc, "sqlstate")
+    code = facts.get("pgcode") or facts.get("sqlstate")
     if not isinstance(code, str):
-        first = item(read(exc, "args"), 0)
+        first = item(facts.get("args"), 0)
+        # pg8000 hands over the server's fields as they come; pyodbc puts the state before the text.
         code = item(first, "C") if isinstance(first, dict) else first if "pyodbc" in facts.roots else None
     if isinstance(code, str) and len(code) == 5:
         yield code
 
 
 def mysql(facts: Subject) -> Iterator[Key]:
-    if facts.roots & _MYSQL_ROOTS:
-        number = read(facts.exc, "errno") or item(read(facts.exc, "args"), 0)
-        if isinstance(number, int):
-            yield number
+    number = facts.get("errno") or item(facts.get("args"), 0)
+    if isinstance(number, int):
+        yield number
 
 
 def sqlite(facts: Subject) -> Iterator[Key]:
-    name = read(facts.exc, "sqlite_errorname")
+    name = facts.get("sqlite_errorname")
     if isinstance(name, str):
         yield name
 
 
 def amqp(facts: Subject) -> Iterator[Key]:
-    if facts.roots & AMQP_ROOTS:
-        code = read(facts.exc, "reply_code") or read(facts.exc, "code")
-        if isinstance(code, int):
-            yield code
+    code = facts.get("reply_code") or facts.get("code")
+    if isinstance(code, int):
+        yield code
 
 
 def mongo(facts: Subject) -> Iterator[Key]:
-    if "pymongo" not in facts.roots:
-        return
-    first = item(item(read(facts.exc, "details"), "writeErrors"), 0)
-    concern = item(item(read(facts.exc, "details"), "writeConcernErrors"), 0)
-    for code in (item(first, "code"), item(concern, "code"), read(facts.exc, "code")):
+    first = item(item(facts.get("details"), "writeErrors"), 0)
+    concern = item(item(facts.get("details"), "writeConcernErrors"), 0)
+    for code in (item(first, "code"), item(concern, "code"), facts.get("code")):
         if isinstance(code, int):
             yield code

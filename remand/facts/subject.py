@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from types import WrapperDescriptorType
 from typing import Any, Final
 
 from remand.facts.reading import HOSTILE, Once, item, qualified, read, text_of
@@ -24,35 +26,98 @@ SMTP_ROOTS: Final = frozenset({"smtplib", "aiosmtplib"})
 _OWN_CODE_ROOTS: Final = AMQP_ROOTS | SMTP_ROOTS | {"pymongo", "kafka", "aiokafka"}
 
 
+ATTRIBUTES: Final = frozenset({
+    "_error_labels", "args", "body", "category", "cause", "code", "content", "details", "doc", "errno",
+    "error", "errorLabels", "error_code", "errors", "exc", "exc_cls_name", "exc_module", "exit_code",
+    "exit_status", "grpc_status_code", "hdrs", "headers", "http_headers", "http_status", "info",
+    "inner_exception", "json_body", "kwargs", "last_attempt", "last_exception", "meta", "msg", "orig",
+    "original_exception", "os_error", "pgcode", "pos", "reason", "recipients", "reply_code", "requeue",
+    "resp", "response", "retriable", "retry_after", "retryable", "returncode", "smtp_code",
+    "sqlite_errorname", "sqlstate", "status", "status_code", "type", "when",
+})  # fmt: skip
+"""All that is ever read of an exception beside what every exception has."""
+
+_HEADER_HOLDERS: Final = frozenset({"response", "headers", "hdrs", "http_headers", "meta", "resp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the class of an exception tells, its bases included, nearest first.
+
+    `attributes`: those of `ATTRIBUTES` that the class has; all, where it computes its attributes.
+    """
+
+    names: tuple[str, ...]
+    name_set: frozenset[str]
+    packages: tuple[str, ...]
+    roots: frozenset[str]
+    attributes: frozenset[str]
+    is_open: bool
+
+
 @lru_cache(maxsize=1024)
-def _profile(cls: type) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the qualified names of a class and its bases, and their top-level packages."""
-    names = tuple(qualified(base) for base in type.__dict__["__mro__"].__get__(cls))
-    return names, frozenset(name.partition(".")[0] for name in names)
+def profile_of(cls: type) -> Profile:
+    """Return the profile of a class, without asking the class or its metaclass."""
+    bases: tuple[type, ...] = type.__dict__["__mro__"].__get__(cls)
+    names = tuple(qualified(base) for base in bases)
+    packages = tuple(dict.fromkeys(name.partition(".")[0] for name in names))
+    own = [type.__dict__["__dict__"].__get__(base) for base in bases]
+    is_open = any("__getattr__" in held or _is_code(held.get("__getattribute__")) for held in own)
+    held = frozenset().union(*own) & ATTRIBUTES
+    return Profile(
+        names, frozenset(names), packages, frozenset(packages), ATTRIBUTES if is_open else held, is_open
+    )
+
+
+def _present(exc: BaseException, profile: Profile) -> frozenset[str]:
+    if profile.is_open:
+        return ATTRIBUTES
+    held = object.__getattribute__(exc, "__dict__")
+    if not held:
+        return profile.attributes
+    return _with_held(profile.attributes, tuple([name for name in held if held[name] is not None]))
+
+
+@lru_cache(maxsize=4096)
+def _with_held(attributes: frozenset[str], held: tuple[str, ...]) -> frozenset[str]:
+    return attributes.union(name for name in held if name in ATTRIBUTES)
+
+
+def _is_code(lookup: object) -> bool:
+    return lookup is not None and not isinstance(lookup, WrapperDescriptorType)
 
 
 class Subject:
-    """Hold what can be known of one exception; each fact is read once, when asked for."""
+    """Hold what can be known of one exception; each fact is read once, when asked for.
+
+    `profile`: what its class tells. `present`: which of `ATTRIBUTES` it may have with a value; the others
+    need not be looked for. `names`: qualified names of the class and its bases, nearest first.
+    """
 
     def __init__(self, exc: BaseException, now: datetime | None) -> None:
+        """Raise what the class of the exception raises when it is looked at."""
         self.exc = exc
         self.now = now
+        self.profile = profile_of(type(exc))  # type: ignore[arg-type]  # mypy asks the instance whether it hashes
+        self.present = _present(exc, self.profile)
+        self.names = self._names()
 
-    @Once
-    def names(self) -> tuple[str, ...]:
-        names = self._profile[0]
-        module, cls = read(self.exc, "exc_module"), read(self.exc, "exc_cls_name")
+    def get(self, name: str) -> Any:
+        """Return one of `ATTRIBUTES`, None when it is missing or its getter raises."""
+        return read(self.exc, name) if name in self.present else None
+
+    def _names(self) -> tuple[str, ...]:
+        names = self.profile.names
+        if "exc_module" not in self.present:
+            return names
+        module, cls = self.get("exc_module"), self.get("exc_cls_name")
         # Celery replaces an exception that cannot be pickled by a wrapper that remembers its class.
         return (f"{module}.{cls}", *names) if isinstance(module, str) and isinstance(cls, str) else names
 
-    @Once
+    @property
     def roots(self) -> frozenset[str]:
         """Return the top-level packages of the class and its bases."""
-        return self._profile[1]
-
-    @Once
-    def _profile(self) -> tuple[tuple[str, ...], frozenset[str]]:
-        return _profile(type(self.exc))  # type: ignore[arg-type]  # mypy asks the instance whether the class hashes
+        return self.profile.roots
 
     @Once
     def text(self) -> str:
@@ -60,16 +125,16 @@ class Subject:
 
     @Once
     def response(self) -> Any:
-        return read(self.exc, "response")
+        return self.get("response")
 
     @Once
     def body(self) -> Any:
         """Return the decoded body of the answer where it is in memory, else None."""
-        exc, response = self.exc, self.response
-        for held in (read(exc, "body"), read(exc, "json_body"), read(exc, "info"), read(response, "data")):
+        response = self.response
+        for held in (self.get("body"), self.get("json_body"), self.get("info"), read(response, "data")):
             if isinstance(held, Mapping):
                 return held
-        raw = read(response, "_content") or read(exc, "content") or read(exc, "body")
+        raw = read(response, "_content") or self.get("content") or self.get("body")
         if isinstance(raw, (str, bytes)) and 0 < len(raw) <= _BODY_LIMIT:
             try:
                 return json.loads(raw)
@@ -98,12 +163,14 @@ class Subject:
             return header_reader(())
 
     def _raw_headers(self) -> Any:
-        for holder in (self.response, self.exc):
-            for name in ("headers", "hdrs", "http_headers"):
-                if headers := read(holder, name):
-                    return headers
-        meta = read(self.exc, "meta")
-        resp = read(self.exc, "resp")
+        for name in ("headers", "hdrs", "http_headers"):
+            if headers := read(self.response, name):
+                return headers
+        for name in ("headers", "hdrs", "http_headers"):
+            if headers := self.get(name):
+                return headers
+        meta = self.get("meta")
+        resp = self.get("resp")
         amazon = (
             item(item(self.response, "ResponseMetadata"), "HTTPHeaders")
             if isinstance(self.response, dict)
@@ -115,17 +182,19 @@ class Subject:
     def retry_after(self) -> timedelta | None:
         """How long the other side asks to wait, from zero to ten years."""
         own = self.own_retry_after
+        if own is not None or self.present.isdisjoint(_HEADER_HOLDERS):
+            return own
         try:
-            return own if own is not None else from_headers(self.header, self.moment)
+            return from_headers(self.header, self.moment)
         except HOSTILE:
             return None
 
     @Once
     def own_retry_after(self) -> timedelta | None:
         """Return the wait that the exception itself names, not the answer it holds."""
-        value = read(self.exc, "retry_after")
+        value = self.get("retry_after")
         if value is None and "celery.exceptions.Retry" in self.names:
-            value = read(self.exc, "when")
+            value = self.get("when")
         try:
             return None if value is None else parse_retry_after(value, self.moment)
         except HOSTILE:
@@ -137,32 +206,36 @@ class Subject:
         return self.now if self.now is not None else datetime.now(UTC)
 
     @Once
+    def everything_lower(self) -> str:
+        """Return everything said in lower case, in which built-in rules search."""
+        return self.everything_said.lower()
+
+    @Once
     def status(self) -> int | None:
         """Return the status of the HTTP answer, from 400 to 599."""
-        return next((s for value in _status_values(self) if (s := _as_status(value)) is not None), None)
+        for value in _status_values(self):
+            if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
+                return int(value)
+        return None
 
     def status_in_text(self) -> int | None:
         found = _STATUS_IN_TEXT.search(self.text)
         return int(found.group(1)) if found else None
 
 
-def _as_status(value: object) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
-        return int(value)
-    return None
-
-
 def _status_values(subject: Subject) -> Iterator[object]:
-    exc, response = subject.exc, subject.response
-    yield from (read(exc, "status_code"), read(exc, "http_status"), read(exc, "status"))
+    yield subject.get("status_code")
+    yield subject.get("http_status")
+    yield subject.get("status")
+    response = subject.response
     if response is not None:
         yield from (read(response, "status_code"), read(response, "status"), read(response, "code"))
         if isinstance(response, Mapping):
             yield item(item(response, "ResponseMetadata"), "HTTPStatusCode")
-    yield from (read(read(exc, "meta"), "status"), read(read(exc, "resp"), "status"))
-    yield item(worst_of_bulk(read(exc, "errors")), "status")
+    yield from (read(subject.get("meta"), "status"), read(subject.get("resp"), "status"))
+    yield item(worst_of_bulk(subject.get("errors")), "status")
     if subject.roots.isdisjoint(_OWN_CODE_ROOTS):
-        yield read(exc, "code")
+        yield subject.get("code")
 
 
 def worst_of_bulk(errors: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from remand.facts.reading import HOSTILE, item, read
@@ -14,24 +14,23 @@ from remand.rules.rule import Key
 _TLS_IN_TEXT = re.compile(r"\[(?:SSL|X509|PEM)(?::|\]) ?([A-Za-z0-9_]+(?: lib)?)")
 # The numbers of <netdb.h>: HOST_NOT_FOUND, TRY_AGAIN, NO_RECOVERY, NO_DATA.
 _HERROR: Final = {1: socket.EAI_NONAME, 2: socket.EAI_AGAIN, 3: socket.EAI_FAIL, 4: socket.EAI_NONAME}
-_EXIT_ROOTS: Final = frozenset({"subprocess", "docker", "sh", "invoke", "asyncssh", "fabric"})
+EXIT_ROOTS: Final = frozenset({"subprocess", "docker", "sh", "invoke", "asyncssh", "fabric"})
 _NOT_ERRNO_ROOTS: Final = SMTP_ROOTS | {"ssl", "socket"}
 
 
-def headers(facts: Subject) -> Iterator[Key]:
-    if read(facts.exc, "headers") is None and facts.response is None:
-        return
-    for name in ("x-should-retry", "stripe-should-retry"):
-        if value := facts.header(name):
-            yield f"{name}:{value.strip().lower()}"
+def headers(facts: Subject) -> Sequence[Key]:
+    if facts.response is None and facts.get("headers") is None:
+        return ()
+    try:
+        said = [(name, facts.header(name)) for name in ("x-should-retry", "stripe-should-retry")]
+    except HOSTILE:
+        return ()
+    return [f"{name}:{value.strip().lower()}" for name, value in said if value]
 
 
 def grpc(facts: Subject) -> Iterator[Key]:
-    exc = facts.exc
-    if facts.roots.isdisjoint(("grpc", "grpclib", "google")):
-        return
     for name in ("code", "grpc_status_code", "status"):
-        value = read(exc, name)
+        value = facts.get(name)
         if callable(value) and "grpc.RpcError" in facts.names:
             value = _called(value)
         label = value if isinstance(value, str) else read(value, "name")
@@ -47,11 +46,8 @@ def _called(method: Callable[[], object]) -> object:
 
 
 def smtp(facts: Subject) -> Iterator[Key]:
-    exc = facts.exc
-    if facts.roots.isdisjoint(SMTP_ROOTS):
-        return
-    codes = [read(exc, "smtp_code"), read(exc, "code")]
-    recipients = read(exc, "recipients")
+    codes = [facts.get("smtp_code"), facts.get("code")]
+    recipients = facts.get("recipients")
     if isinstance(recipients, Mapping):
         codes += [item(answer, 0) for answer in list(recipients.values())[:100]]
     elif isinstance(recipients, (list, tuple)):
@@ -63,23 +59,26 @@ def smtp(facts: Subject) -> Iterator[Key]:
 
 
 def exits(facts: Subject) -> Iterator[Key]:
-    exc, code = facts.exc, None
-    if isinstance(exc, SystemExit):
-        code = read(exc, "code")
-    elif facts.roots & _EXIT_ROOTS:
-        code = next(
-            (c for n in ("returncode", "exit_status", "exit_code") if isinstance(c := read(exc, n), int)),
-            None,
-        )
+    for name in ("returncode", "exit_status", "exit_code"):
+        code = facts.get(name)
+        if isinstance(code, int):
+            yield from _exit(code)
+            return
+
+
+def exit_of_process(facts: Subject) -> Iterator[Key]:
+    if isinstance(facts.exc, SystemExit):
+        yield from _exit(facts.get("code"))
+
+
+def _exit(code: object) -> Iterator[Key]:
     if isinstance(code, int) and not isinstance(code, bool):
         # A shell or a container reports a signal as 128 and its number.
         yield 128 - code if 128 < code <= 192 else code
 
 
 def ssl(facts: Subject) -> Iterator[Key]:
-    if "ssl" not in facts.roots:
-        return
-    reason = read(facts.exc, "reason")
+    reason = facts.get("reason")
     if isinstance(reason, str):
         yield reason
     elif found := _TLS_IN_TEXT.search(facts.text):
@@ -87,7 +86,7 @@ def ssl(facts: Subject) -> Iterator[Key]:
 
 
 def gai(facts: Subject) -> Iterator[Key]:
-    number = read(facts.exc, "errno")
+    number = facts.get("errno")
     if not isinstance(number, int):
         return
     if "socket.gaierror" in facts.names:
@@ -96,11 +95,12 @@ def gai(facts: Subject) -> Iterator[Key]:
         yield _HERROR[number]
 
 
-def errnos(facts: Subject) -> Iterator[Key]:
+def errnos(facts: Subject) -> Sequence[Key]:
+    number = facts.get("errno")
+    if not isinstance(number, int) or not isinstance(facts.exc, OSError):
+        return ()
     # The numbers of OpenSSL, of mail servers and of name resolution are not those of the system.
-    if not isinstance(facts.exc, OSError) or facts.roots & _NOT_ERRNO_ROOTS:
-        return
-    number = read(facts.exc, "errno")
+    if not facts.roots.isdisjoint(_NOT_ERRNO_ROOTS):
+        return ()
     # aiohttp copies the number of an OpenSSL error, which is always 1, into errno.
-    if isinstance(number, int) and not (number == 1 and "aiohttp" in facts.roots):
-        yield number
+    return () if number == 1 and "aiohttp" in facts.roots else (number,)

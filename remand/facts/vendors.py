@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
@@ -15,38 +15,50 @@ _CLEAN = re.compile(r"[^a-z0-9]+")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{3,80}")
 _OF_PARTS = re.compile(r"[A-Za-z0-9]+(?:[_.:-][A-Za-z0-9]+)+|[A-Za-z]*[a-z][A-Z]\w*")
+_LONGEST: Final = 80
+"""Characters of a code; what is longer is a sentence."""
+_SAID: Final = frozenset({"type", "code", "error_code", "error", "reason", "errors"})
 _PHRASES: Final[dict[int, str]] = {status.value: status.phrase for status in HTTPStatus}
 
 
-def vendor_codes(facts: Subject) -> Iterator[str]:
-    """Yield the codes as they stand, the most telling first."""
-    exc, response, body = facts.exc, facts.response, facts.body
-    said: list[object] = []
-    if isinstance(response, Mapping) or callable(read(response, "get")):
-        error = item(response, "Error")
-        said += (item(error, "Code"), item(response, "error"))
-    said += (
-        read(exc, "type"),
-        read(exc, "code"),
-        read(exc, "error_code"),
-        read(exc, "error"),
-        _own_reason(facts),
-    )
+def vendor_codes(facts: Subject) -> tuple[str, ...]:
+    """Return the codes as they stand, the most telling first."""
+    body, own = facts.body, facts.get("error")
+    if body is None and facts.present.isdisjoint(_SAID) and not _is_like_mapping(facts.response):
+        return ()
     error = item(body, "error") if isinstance(body, Mapping) else None
-    for holder in (error, body, read(exc, "error")):
-        if isinstance(holder, Mapping):
-            said += (
-                item(holder, "type"),
-                item(holder, "code"),
-                item(holder, "reason"),
-                item(holder, "status"),
-            )
-        elif holder is not None and not isinstance(holder, str):
-            said.append(read(holder, "code"))
-    said += (error, *_reasons(read(exc, "errors") or item(error, "errors")))
-    codes = [code for code in said if isinstance(code, str) and 0 < len(code) <= 80]
-    phrases = _phrases(facts) if codes else ()
-    yield from (code for code in codes if code.lower() not in phrases)
+    said = [*_of_answer(facts.response), *_of_exception(facts)]
+    for holder in (error, body, own):
+        if holder is not None:
+            said += _of_holder(holder)
+    said += (error, *_reasons(facts.get("errors") or item(error, "errors")))
+    codes = [code for code in said if isinstance(code, str) and 0 < len(code) <= _LONGEST]
+    if not codes:
+        return ()
+    phrases = _phrases(facts)
+    return tuple(code for code in codes if code.lower() not in phrases)
+
+
+def _of_answer(response: object) -> tuple[object, ...]:
+    if not _is_like_mapping(response):
+        return ()
+    return item(item(response, "Error"), "Code"), item(response, "error")
+
+
+def _is_like_mapping(response: object) -> bool:
+    return response is not None and (isinstance(response, dict) or callable(read(response, "get")))
+
+
+def _of_exception(facts: Subject) -> tuple[object, ...]:
+    return (
+        facts.get("type"), facts.get("code"), facts.get("error_code"), facts.get("error"), _own_reason(facts),
+    )  # fmt: skip
+
+
+def _of_holder(holder: object) -> tuple[object, ...]:
+    if isinstance(holder, Mapping):
+        return item(holder, "type"), item(holder, "code"), item(holder, "reason"), item(holder, "status")
+    return () if isinstance(holder, str) else (read(holder, "code"),)
 
 
 def _own_reason(facts: Subject) -> object:
@@ -55,7 +67,7 @@ def _own_reason(facts: Subject) -> object:
     Such a phrase is free text ("File not found"); a vendor's reason beside a status is one word of several
     parts (RATE_LIMIT_EXCEEDED).
     """
-    reason = read(facts.exc, "reason")
+    reason = facts.get("reason")
     if isinstance(reason, str) and facts.status is not None and _OF_PARTS.fullmatch(reason) is None:
         return None
     return reason
@@ -65,7 +77,7 @@ def _phrases(facts: Subject) -> Collection[str]:
     """Return, in lower case, the phrases that the answer has beside its status: many a body repeats them."""
     if facts.status is None:
         return ()
-    holders = (facts.response, read(facts.exc, "resp"))
+    holders = (facts.response, facts.get("resp"))
     said = [_PHRASES.get(facts.status), *(read(holder, "reason") for holder in holders)]
     return [phrase.lower() for phrase in said if isinstance(phrase, str)]
 

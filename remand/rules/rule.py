@@ -72,8 +72,9 @@ class Rule:
 
     `keys` are what the rule is looked up by: qualified class names (`type`, `base`, `fallback`), codes, or
     the top-level packages a text rule applies to (`*`: any). `text` is a pattern the message or the body
-    must also match; `asked` demands that the server named a time to wait. Rules with a condition go before
-    those without. `confidence` is between 0 and 1. An empty `policy` means the policy of the category.
+    must also match, blind to case; `asked` demands that the server named a time to wait. Rules with a
+    condition go before those without. `confidence` is between 0 and 1. An empty `policy` means the policy
+    of the category.
     """
 
     name: str
@@ -96,12 +97,17 @@ class Rule:
             raise ValueError(f"rule {self.name}: unknown policy {policy!r}")
         object.__setattr__(self, "policy", policy)
         if self.text:
-            object.__setattr__(self, "pattern", re.compile(self.text, re.IGNORECASE))
+            object.__setattr__(self, "pattern", re.compile(_in_lower_case(self.text)))
 
     @property
     def is_conditional(self) -> bool:
         """Say whether the key alone is not enough for this rule."""
         return self.asked or self.pattern is not None
+
+
+def _in_lower_case(pattern: str) -> str:
+    """Return a pattern for text in lower case: without IGNORECASE a search is several times as fast."""
+    return re.sub(r"\\.|[A-Z]+", lambda part: part[0] if part[0][0] == "\\" else part[0].lower(), pattern)
 
 
 def under(*modules: str, names: str) -> tuple[str, ...]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import email.message
 import errno
 import pickle
+import re
 import subprocess
 import time
 import urllib.error
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,8 +30,11 @@ import urllib3.exceptions
 from hypothesis import given
 from hypothesis import strategies as st
 
+import remand.facts
+import remand.wrapped
 from remand.classify import classify
 from remand.errors import PermanentError, RateLimited, RemandError, RetryableError, StepTimeout, WorkerLost
+from remand.facts.subject import ATTRIBUTES
 from remand.rules import BOOK, POLICY_OF, Rule, RuleBook
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
@@ -320,6 +325,52 @@ class Hostile(Exception):
 
 def test_hostile_exceptions_are_only_unclassified() -> None:
     assert classify(Hostile()).rule == "unclassified"
+
+
+def test_all_that_is_read_of_an_exception_is_listed() -> None:
+    # An attribute that is not in the list is never looked for.
+    sources = [path.read_text() for path in Path(remand.facts.__file__).parent.parent.glob("**/*.py")]
+    read = {
+        name for text in sources for name in re.findall(r"""(?:facts|self|subject)\.get\("(\w+)"\)""", text)
+    }
+    assert {"retryable", "status_code", "errno", "orig"} <= read | set(remand.wrapped._ATTRIBUTES)
+    assert read | set(remand.wrapped._ATTRIBUTES) <= ATTRIBUTES
+
+
+def test_attributes_are_found_wherever_a_class_keeps_them() -> None:
+    class Slotted(Exception):
+        __slots__ = ("status_code",)
+
+    class Computed(Exception):
+        def __getattr__(self, name: str) -> int:
+            if name == "status_code":
+                return 429
+            raise AttributeError(name)
+
+    class Property(Exception):
+        @property
+        def status_code(self) -> int:
+            return 429
+
+    class Constant(Exception):
+        status_code = 429
+
+    class Below(Constant):
+        pass
+
+    slotted: Any = Slotted()
+    slotted.status_code = 429
+    for exc in (slotted, Computed(), Property(), Constant(), Below(), fake("shop.X", status_code=429)):
+        assert classify(exc).rule == "http.limited"
+
+
+@pytest.mark.parametrize("name", ["retry-after", "Retry-After", "RETRY-AFTER", b"Retry-After"])
+@pytest.mark.parametrize("make", [dict, httpx.Headers, list, tuple])
+def test_headers_of_any_client_are_read_in_any_case(make: Any, name: str | bytes) -> None:
+    value = b"17" if isinstance(name, bytes) else "17"
+    pairs = [(name, value), (b"date" if isinstance(name, bytes) else "date", value)]
+    exc = fake("shop.X", status_code=503, headers=make(pairs))
+    assert classify(exc, now=NOW).retry_after == timedelta(seconds=17)
 
 
 class Nasty:
