@@ -1,0 +1,115 @@
+"""What keeps work back while everything runs for real: paused queues, open breakers, and letting them go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.site import PATIENCE_SECONDS, Site
+from tests.support.waiting import eventually
+
+TEMPLATES = """
+{namespace: gates, name: fast, version: "1", steps: [{name: only, handler: site.play, queue: fast}]}
+---
+{namespace: gates, name: bank, version: "1", steps: [{name: only, handler: site.play, dependency: bank}]}
+"""
+MANY = 20
+
+
+@pytest.fixture(scope="module")
+def site(shared_site: Site) -> Site:
+    path: Path = shared_site.folder / "gates.yaml"
+    path.write_text(TEMPLATES)
+    shared_site.cli("template", "publish", str(path))
+    shared_site.start_worker("steps")
+    shared_site.start_worker("fast", ["fast"], concurrency=1)
+    shared_site.ready("steps", "fast", "support")
+    return shared_site
+
+
+def queue(site: Site, name: str) -> dict[str, Any]:
+    answer: dict[str, Any] = site.cli("queue", "show", name)
+    return answer
+
+
+def test_a_paused_retry_queue_loses_nothing(site: Site) -> None:
+    site.cli("queue", "pause", "retry.exponential", "--reason", "look first", "--by", "ann")
+    failing = site.submit_many(MANY, fail_on=[1])
+    eventually(
+        lambda: queue(site, "retry.exponential")["failed"] == MANY,
+        timeout=PATIENCE_SECONDS,
+        message="not every failure is in the queue",
+    )
+
+    # A failure that came later, of another policy, is decided meanwhile.
+    site.cli("submit", "site/one", "--input", '{"give_up_on": [1]}', "--wait", "--timeout", "60", exits=1)
+
+    shown = queue(site, "retry.exponential")
+    assert (shown["failed"], shown["paused_by"], shown["paused_reason"]) == (MANY, "ann", "look first")
+    assert shown["oldest_seconds"] > 0
+    assert {one.decision for workflow in failing for one in site.attempts(workflow)} == {None}
+    [step] = site.cli("workflow", "show", str(failing[0]))["steps"]
+    assert step["state"] == "enqueued_as_error_for_orchestration"
+    assert (step["waits_in"], step["paused_since"]) == ("retry.exponential", shown["paused_since"])
+
+    site.cli("queue", "resume", "retry.exponential")
+    site.settle()
+    assert site.states(failing) == {"complete": MANY}
+    assert {tuple(site.outcomes(workflow)) for workflow in failing} == {("failed", "complete")}
+
+
+def test_a_paused_queue_of_steps_rests_while_others_go_on(site: Site) -> None:
+    site.cli("queue", "pause", "steps")
+    resting = site.submit_many(MANY)
+
+    done = site.cli("submit", "gates/fast", "--wait", "--timeout", "60")
+
+    assert done["state"] == "complete"
+    assert queue(site, "steps")["ready"] == MANY
+    assert {one.workflow_id for one in site.effects("start")}.isdisjoint(map(str, resting))
+    warned = [one for one in site.cli("doctor")["findings"] if one["subject"] == "paused"]
+    assert [one["todo"] for one in warned] == ["remand queue resume steps"]
+
+    site.cli("queue", "resume", "steps")
+    site.settle()
+    assert site.states(resting) == {"complete": MANY}
+
+
+def test_an_open_breaker_holds_its_dependency_alone_and_uses_no_attempt_up(site: Site) -> None:
+    site.cli("breaker", "open", "bank", "--reason", "their maintenance", "--by", "ann")
+    held = site.submit_many(MANY, "gates/bank")
+    free = site.cli("submit", "site/one", "--wait", "--timeout", "60")
+    assert free["state"] == "complete"
+    eventually(
+        lambda: site.cli("breaker", "show", "bank")["held"] == MANY,
+        timeout=PATIENCE_SECONDS,
+        message="the breaker does not hold everything",
+    )
+
+    shown = site.cli("workflow", "show", str(held[0]))
+
+    assert (shown["state"], shown["held_by"]) == ("waiting_for_retry", ["bank"])
+    [step] = shown["steps"]
+    assert (step["state"], step["held_by"], step["attempt"]) == ("waiting_for_retry", "bank", 0)
+    refused = site.cli("step", "retry", str(held[0]), "only", exits=5)["error"]
+    assert refused["code"] == "HELD_BY_BREAKER"
+    assert site.states(held) == {"waiting_for_retry": MANY}
+
+    site.cli("breaker", "close", "bank", "--by", "ann")
+    site.settle()
+    assert site.states(held) == {"complete": MANY}
+    assert {len(site.attempts(workflow)) for workflow in held} == {1}
+    assert site.cli("breaker", "show", "bank")["is_gating"] is False
+
+
+def test_opened_for_a_while_it_probes_and_closes_by_itself(site: Site) -> None:
+    site.cli("breaker", "open", "bank", "--for", "2s")
+    workflow = site.submit("gates/bank")
+
+    site.settle()
+
+    assert site.workflow(workflow).state == "complete"
+    events = [one["event"] for one in site.cli("breaker", "show", "bank")["moves"]]
+    assert events[:3] == ["probes_succeeded", "cool_down", "open_manually"]
