@@ -175,4 +175,3 @@ FINAL_STEP_STATES = frozenset(
     {StepState.COMPLETE, StepState.ERROR, StepState.CANCELLED, StepState.RESOLVED_MANUALLY}
 )
 CATEGORIES = ("transient", "network", "resource", "permission", "validation", "permanent")
-POLICIES = ("exponential", "linear", "immediate", "never")

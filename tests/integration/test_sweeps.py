@@ -34,6 +34,26 @@ def claimed(harness: Harness, count: int = 1) -> tuple[Worker, list[Claim]]:
     return worker, worker.queue.claim("steps", count)
 
 
+# counts
+
+
+def test_the_ring_sweep_forgets_counts_that_no_window_reaches(harness: Harness) -> None:
+    harness.publish(ONE)
+    harness.play(a=always(RESET))
+    harness.submit("t/one")
+    harness.run_until_quiet()
+    kept = "select count(*), sum(attempts), sum(failures) from remand.traffic"
+    assert harness.database.call(kept) == [(1, 1, 1)]
+
+    harness.advance(59)
+    harness.sweep_ring()
+    assert harness.database.call(kept) == [(1, 1, 1)]
+    harness.advance(120)
+    harness.sweep_ring()
+
+    assert harness.database.call(kept) == [(0, None, None)]
+
+
 # rescue
 
 

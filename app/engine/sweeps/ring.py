@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.engine.breakers import Breakers
+from app.engine.budgets import forget_traffic
 from app.engine.context import Engine
 from app.engine.sweeps.rescue import limits_of
 from app.store import sweeping
@@ -37,6 +38,7 @@ def ring(engine: Engine) -> Rung:
     if woken:
         log("sweep.ended", sweep="ring", moved=woken)
     released = Breakers.of(engine).sweep(engine.bell).released
+    forget_traffic(engine)
     waiting = sweeping.waiting_queues(engine.database)
     if not waiting:
         return Rung(woken, (), released)
