@@ -3,11 +3,17 @@
 Shells hold no logic: each task calls one verb of `app.engine` and returns what a log line needs.
 """
 
+import sys
+
 from workers import messages, presence, signs
 from workers.celery import app as celery
 
 messages.install()
 presence.install(celery)
 signs.install()
+if "flower" in sys.argv:
+    from workers import flower_tab
+
+    flower_tab.install()
 
 __all__ = ["celery"]

@@ -38,30 +38,10 @@ def list_(
     """List the circuit breakers that ever moved: where each stands, what it counted and what it holds."""
     found = overview.breakers(cli.engine, unmoved=all)
     cli.out.answer(
-        [summary(one) for one in found],
+        [one.to_dict() for one in found],
         *([_listing(found)] if found else []),
         *([] if any(one.is_gating for one in found) else [_all_closed(cli, found)]),
     )
-
-
-def summary(one: BreakerStanding) -> dict[str, Any]:
-    """Return what programs read of a breaker."""
-    known = one.breaker
-    return {
-        "name": one.name,
-        "state": one.state,
-        "is_gating": one.is_gating,
-        "state_since": known and known.state_since,
-        "probe_at": one.probe_at,
-        "openings": known.openings if known else 0,
-        "attempts": one.attempts,
-        "failures": one.failures,
-        "held": one.held,
-        "passed": one.passed,
-        "release_per_second": one.release_per_second,
-        "by": known and known.by,
-        "reason": known and known.reason,
-    }
 
 
 def _listing(found: Sequence[BreakerStanding]) -> RenderableType:
@@ -109,7 +89,7 @@ def show(cli: Cli, name: BreakerName) -> None:
     one = overview.find_breaker(cli.engine, name)
     moves = overview.moves(cli.engine, name, LAST_MOVES)
     cli.out.answer(
-        {**summary(one), "settings": _settings(one.spec), "moves": moves},
+        {**one.to_dict(), "settings": _settings(one.spec), "moves": moves},
         _heading(one),
         *([Text(), _moves(moves)] if moves else []),
         *_what_next(one),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
@@ -24,27 +24,7 @@ QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Its name, as `r
 def list_(cli: Cli) -> None:
     """List the queues: what is in each, how long the oldest work of it has been due, who listens."""
     found = overview.queues(cli.engine)
-    cli.out.answer([summary(one) for one in found], _listing(found))
-
-
-def summary(one: QueueStanding) -> dict[str, Any]:
-    """Return what programs read of a queue."""
-    work = one.work
-    return {
-        "queue": one.queue,
-        "ready": work.ready,
-        "failed": work.failed,
-        "waiting": work.waiting,
-        "held": work.held,
-        "claimed": work.claimed,
-        "due": work.due,
-        "oldest_seconds": work.oldest_seconds,
-        "is_paused": one.paused is not None,
-        "paused_since": one.paused and one.paused.since,
-        "paused_by": one.paused and one.paused.by,
-        "paused_reason": one.paused and one.paused.reason,
-        "workers": one.workers,
-    }
+    cli.out.answer([one.to_dict() for one in found], _listing(found))
 
 
 def _listing(found: Sequence[QueueStanding]) -> RenderableType:
@@ -75,7 +55,7 @@ def _listing(found: Sequence[QueueStanding]) -> RenderableType:
 def show(cli: Cli, queue: QueueName) -> None:
     """Show one queue: what is in it and why it waits, whether it is paused, who listens."""
     one = overview.find_queue(cli.engine, queue)
-    cli.out.answer(summary(one), _heading(one), *_what_next(one))
+    cli.out.answer(one.to_dict(), _heading(one), *_what_next(one))
 
 
 def _heading(one: QueueStanding) -> RenderableType:
@@ -141,6 +121,6 @@ def _answer(cli: Cli, queue: str, changed: bool, told: str) -> None:
     one = overview.find_queue(cli.engine, queue)
     left = one.work.ready + one.work.failed
     cli.out.answer(
-        {**summary(one), "changed": changed},
+        {**one.to_dict(), "changed": changed},
         f"queue {queue} {told}" + (f" · {counted(left, 'step')} in it" if left else ""),
     )

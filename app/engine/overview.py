@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
+from typing import Any
 
 from app.domain import breaker as rules
 from app.domain.breaker import Breaker, BreakerSpec
@@ -34,6 +35,25 @@ class QueueStanding:
     paused: Pause | None
     workers: tuple[str, ...]
     """Node names of the live workers that consume it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what programs read of it."""
+        work, paused = self.work, self.paused
+        return {
+            "queue": self.queue,
+            "ready": work.ready,
+            "failed": work.failed,
+            "waiting": work.waiting,
+            "held": work.held,
+            "claimed": work.claimed,
+            "due": work.due,
+            "oldest_seconds": work.oldest_seconds,
+            "is_paused": paused is not None,
+            "paused_since": paused and paused.since,
+            "paused_by": paused and paused.by,
+            "paused_reason": paused and paused.reason,
+            "workers": list(self.workers),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +86,25 @@ class BreakerStanding:
     def probe_at(self) -> datetime | None:
         """When an open one tries by itself."""
         return None if self.breaker is None else self.breaker.probe_at
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what programs read of it."""
+        known = self.breaker
+        return {
+            "name": self.name,
+            "state": self.state,
+            "is_gating": self.is_gating,
+            "state_since": known and known.state_since,
+            "probe_at": self.probe_at,
+            "openings": known.openings if known else 0,
+            "attempts": self.attempts,
+            "failures": self.failures,
+            "held": self.held,
+            "passed": self.passed,
+            "release_per_second": self.release_per_second,
+            "by": known and known.by,
+            "reason": known and known.reason,
+        }
 
 
 def queues(engine: Engine) -> list[QueueStanding]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from app.embedded.stack import free_port
 from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.waiting import eventually
 
@@ -16,6 +20,7 @@ TEMPLATES = """
 {namespace: gates, name: bank, version: "1", steps: [{name: only, handler: site.play, dependency: bank}]}
 """
 MANY = 20
+LOGIN = ("remand", "let me look")
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +118,81 @@ def test_opened_for_a_while_it_probes_and_closes_by_itself(site: Site) -> None:
     assert site.workflow(workflow).state == "complete"
     events = [one["event"] for one in site.cli("breaker", "show", "bank")["moves"]]
     assert events[:3] == ["probes_succeeded", "cool_down", "open_manually"]
+
+
+# Flower
+
+
+def start_flower(site: Site, name: str, **env: str) -> str:
+    """Start Flower with a login and wait until it answers; return its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "celery", "-q", "-A", "workers", "flower", f"--port={port}"]
+    site.start(name, [*command, "--address=127.0.0.1"], {"FLOWER_BASIC_AUTH": ":".join(LOGIN), **env})
+    address = f"http://127.0.0.1:{port}"
+
+    def answers() -> bool:
+        try:
+            return httpx.get(f"{address}/healthcheck").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    eventually(answers, timeout=PATIENCE_SECONDS, message="Flower does not answer")
+    return address
+
+
+def cells(page: str, row: str) -> str:
+    """Return the text of a table's row, without markup."""
+    found = re.search(rf'<tr id="{re.escape(row)}">(.*?)</tr>', page, re.DOTALL)
+    assert found, page
+    return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split())
+
+
+def test_flower_shows_depth_and_age_pauses_and_breakers(site: Site) -> None:
+    site.cli("queue", "pause", "retry.exponential", "--reason", "<b>look</b>", "--by", "ann")
+    failing = site.submit_many(3, fail_on=[1])
+    eventually(
+        lambda: queue(site, "retry.exponential")["failed"] == 3,
+        timeout=PATIENCE_SECONDS,
+        message="not every failure is in the queue",
+    )
+    site.cli("breaker", "open", "bank", "--reason", "their maintenance")
+    address = start_flower(site, "flower")
+
+    answer = httpx.get(f"{address}/remand", auth=LOGIN)
+
+    assert answer.status_code == 200
+    row = cells(answer.text, "queue-retry.exponential")
+    assert re.match(r"retry\.exponential 0 3 0 0 0 \S+ (ms|s|min) 1 for .+ by ann: &lt;b&gt;look", row), row
+    assert cells(answer.text, "breaker-bank").startswith("bank open ")
+    assert 'href="/remand">Remand queues</a>' in httpx.get(f"{address}/workers", auth=LOGIN).text
+    told = httpx.get(f"{address}/api/remand", auth=LOGIN).json()
+    [exponential] = [one for one in told["queues"] if one["queue"] == "retry.exponential"]
+    assert (exponential["failed"], exponential["paused_by"]) == (3, "ann")
+    assert exponential["oldest_seconds"] > 0
+    assert [one["state"] for one in told["breakers"] if one["name"] == "bank"] == ["open"]
+    for path in ("/remand", "/api/remand"):
+        assert httpx.get(f"{address}{path}").status_code == 401
+        assert httpx.get(f"{address}{path}", auth=("remand", "guessed")).status_code == 401
+        assert httpx.post(f"{address}{path}", auth=LOGIN).status_code == 405
+    site.kill("flower")
+    site.cli("breaker", "close", "bank")
+    site.cli("queue", "resume", "retry.exponential")
+    site.settle()
+    assert site.states(failing) == {"complete": 3}
+
+
+def test_flower_goes_on_without_the_database_and_says_so(site: Site) -> None:
+    address = start_flower(
+        site, "flower-alone", REMAND_DATABASE_URL="postgresql://remand:hush@127.0.0.1:1/remand"
+    )
+
+    answer = httpx.get(f"{address}/remand", auth=LOGIN, timeout=30)
+
+    assert answer.status_code == 503
+    assert "DATABASE_UNREACHABLE" in answer.text
+    assert "hush" not in answer.text
+    assert httpx.get(f"{address}/api/remand", auth=LOGIN, timeout=30).json()["error"]["code"] == (
+        "DATABASE_UNREACHABLE"
+    )
+    assert httpx.get(f"{address}/broker", auth=LOGIN).status_code == 200
+    site.kill("flower-alone")
