@@ -1,7 +1,8 @@
 """Record what rules look at in an exception, as JSON, so that they can be asked again when it is gone.
 
-`{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`; for an exception that wraps
-others also `"wrapped"`: the same of each, with class and message, the nearest first.
+`{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`. Where there are any:
+`"says"`, the flags `retryable` and `retriable`; `"wrapped"`, the same of each exception that it wraps, the nearest
+first, with class and message, and `"context": true` for one that was merely being handled.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _CODES: Final = 30
 _WRAPPED: Final = 5
 _WRAPPED_MESSAGE: Final = 512
 _NAME: Final = 256
+_FLAGS: Final = ("retryable", "retriable")
 _LARGEST: Final = 2**53
 _OF_A_VENDOR: Final = ("api_code", "code_word")
 """Kinds that are read from a vendor's codes, which are recorded as they stand."""
@@ -30,9 +32,13 @@ _OF_A_VENDOR: Final = ("api_code", "code_word")
 def facts_of(exc: BaseException, clean: Clean) -> dict[str, Any]:
     """Return the facts of an exception and of what it wraps. Never raises for anything the exception does."""
     told = _facts(exc, clean)
-    if inner := [_told(one, clean) for one in _inside(exc)]:
+    if inner := [_told(one, clean) | _how(is_context) for one, is_context in _inside(exc)]:
         told["wrapped"] = inner
     return told
+
+
+def _how(is_context: bool) -> dict[str, Any]:
+    return {"context": True} if is_context else {}
 
 
 def _told(exc: BaseException, clean: Clean) -> dict[str, Any]:
@@ -45,7 +51,8 @@ def _facts(exc: BaseException, clean: Clean) -> dict[str, Any]:
     try:
         facts = Facts(exc, None)
         bases = [clean(name, _NAME) for name in facts.names[:_BASES]]
-        return {"bases": bases, "codes": _codes(facts, clean)}
+        said = {name: word for name in _FLAGS if isinstance(word := facts.get(name), bool)}
+        return {"bases": bases, "codes": _codes(facts, clean)} | ({"says": said} if said else {})
     except HOSTILE:
         return {"bases": [], "codes": {}}
 
@@ -82,27 +89,30 @@ def _plain(key: Key, clean: Clean) -> Key:
     return number if -_LARGEST < number < _LARGEST else f"{number:.6e}"
 
 
-def _inside(exc: BaseException) -> list[BaseException]:
-    """Return what an exception wraps and what that wraps, in the order in which rules are asked."""
-    found: list[BaseException] = []
+def _inside(exc: BaseException) -> list[tuple[BaseException, bool]]:
+    """Return what an exception wraps and what that wraps, in the order in which rules are asked.
+
+    With each whether it is a mere context.
+    """
+    found: list[tuple[BaseException, bool]] = []
     seen, pending = {id(exc)}, _held(exc)
     while pending and len(found) < _WRAPPED:
-        one = pending.pop(0)
+        one, is_context = pending.pop(0)
         if id(one) not in seen:
             seen.add(id(one))
-            found.append(one)
+            found.append((one, is_context))
             pending = [*_held(one), *pending]
     return found
 
 
-def _held(exc: BaseException) -> list[BaseException]:
+def _held(exc: BaseException) -> list[tuple[BaseException, bool]]:
     if isinstance(exc, BaseExceptionGroup):
-        return list(members_of(exc))
+        return [(member, False) for member in members_of(exc)]
     try:
-        held = list(wrapped(Facts(exc, None)))
+        held = [(inner, False) for inner in wrapped(Facts(exc, None))]
     except HOSTILE:
         return []
     context = read(exc, "__context__")
     if isinstance(context, BaseException) and read(exc, "__suppress_context__") is not True:
-        held.append(context)
+        held.append((context, True))
     return held

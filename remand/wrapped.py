@@ -39,7 +39,7 @@ def wrapped(facts: Facts) -> Iterator[BaseException]:
 
 
 def members_of(group: BaseException) -> Iterator[BaseException]:
-    """Yield the exceptions of a group and of the groups in it, each once, at most 200."""
+    """Yield the exceptions of a group and of the groups in it, in their order, each once, at most 200."""
     pending, seen = [group], set[int]()
     for _ in range(_MEMBERS):
         if not pending:
@@ -49,6 +49,7 @@ def members_of(group: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(exc))
         if isinstance(exc, BaseExceptionGroup):
-            pending.extend(m for m in list(exc.exceptions)[:_MEMBERS] if isinstance(m, BaseException))
+            members = [m for m in list(exc.exceptions)[:_MEMBERS] if isinstance(m, BaseException)]
+            pending.extend(reversed(members))
         else:
             yield exc

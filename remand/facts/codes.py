@@ -24,10 +24,10 @@ class Facts(Subject):
     def codes(self) -> Iterator[tuple[Kind, Key]]:
         """Yield the codes that the exception carries, the most telling first, each before its class."""
         for reader in _readers_for(self.roots, self.present):
-            kind, broader = reader.kind, _BROADER.get(reader.kind)
+            kind, widen = reader.kind, _BROADER.get(reader.kind)
             for key in reader.read(self):
                 yield kind, key
-                if broader is not None and (wider := broader(key)) is not None:
+                if widen is not None and (wider := widen(key)) is not None:
                     yield kind, wider
 
     def exact_codes(self) -> Iterator[tuple[Kind, Key]]:
@@ -112,6 +112,10 @@ _READERS: Final = (
 """In the order in which codes are asked: the most telling first."""
 
 
+KINDS: Final = tuple(dict.fromkeys(reader.kind for reader in _READERS))
+"""All kinds of codes, in that order."""
+
+
 @lru_cache(maxsize=4096)
 def _readers_for(roots: frozenset[str], present: frozenset[str]) -> tuple[Reader, ...]:
     return tuple(
@@ -130,3 +134,9 @@ _BROADER: Final[dict[Kind, Callable[[Any], Key | None]]] = {
     "status": lambda status: f"{status // 100}xx",
 }
 """The class that a code belongs to, of which a rule may speak as well."""
+
+
+def broader(kind: Kind, key: Key) -> Key | None:
+    """Return the class that a code belongs to, None when there is none of its own."""
+    widen = _BROADER.get(kind)
+    return None if widen is None else widen(key)

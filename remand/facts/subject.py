@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from types import WrapperDescriptorType
@@ -51,22 +51,25 @@ class Profile:
     name_set: frozenset[str]
     packages: tuple[str, ...]
     roots: frozenset[str]
-    attributes: frozenset[str]
-    is_open: bool
+    attributes: frozenset[str] = frozenset()
+    is_open: bool = False
 
 
 @lru_cache(maxsize=1024)
 def profile_of(cls: type) -> Profile:
     """Return the profile of a class, without asking the class or its metaclass."""
     bases: tuple[type, ...] = type.__dict__["__mro__"].__get__(cls)
-    names = tuple(qualified(base) for base in bases)
-    packages = tuple(dict.fromkeys(name.partition(".")[0] for name in names))
     own = [type.__dict__["__dict__"].__get__(base) for base in bases]
     is_open = any("__getattr__" in held or _is_code(held.get("__getattribute__")) for held in own)
     held = frozenset().union(*own) & ATTRIBUTES
-    return Profile(
-        names, frozenset(names), packages, frozenset(packages), ATTRIBUTES if is_open else held, is_open
-    )
+    names = profile_of_names(tuple(qualified(base) for base in bases))
+    return replace(names, attributes=ATTRIBUTES if is_open else held, is_open=is_open)
+
+
+def profile_of_names(names: tuple[str, ...]) -> Profile:
+    """Return the profile of a class of which no more than its names is known."""
+    packages = tuple(dict.fromkeys(name.partition(".")[0] for name in names))
+    return Profile(names, frozenset(names), packages, frozenset(packages))
 
 
 def _present(exc: BaseException, profile: Profile) -> frozenset[str]:
