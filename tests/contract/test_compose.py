@@ -176,10 +176,23 @@ def test_containers_get_only_settings_that_exist(name: str) -> None:
             assert variable.removeprefix("REMAND_").lower() in Settings.model_fields
 
 
-@pytest.mark.parametrize("name", ["beat", "flower", "gateway", "redis"])
+@pytest.mark.parametrize("name", ["beat", "gateway", "redis"])
 def test_who_does_not_need_the_database_does_not_know_its_password(name: str) -> None:
     assert "DATABASE_PASSWORD" not in str(SERVICES[name])
     assert "POSTGRES_PASSWORD" not in str(SERVICES[name])
+    assert "READER_PASSWORD" not in str(SERVICES[name])
+
+
+def test_flower_may_only_read_the_database_and_starts_without_it() -> None:
+    environment = SERVICES["flower"]["environment"]
+    assert environment["REMAND_DATABASE_URL"].startswith(
+        "postgresql://remand_reader:${REMAND_READER_PASSWORD:?"
+    )
+    assert "REMAND_DATABASE_PASSWORD" not in str(SERVICES["flower"])
+    assert "postgres" not in SERVICES["flower"]["depends_on"]
+    script = (ROOT / "ops/postgres/init/10-remand.sh").read_text()
+    assert "alter role remand_reader set default_transaction_read_only = on" in script
+    assert set(re.findall(r"grant (\w+) [\w ]+ to remand_reader", script)) == {"select", "usage"}
 
 
 def test_remand_is_not_given_the_superuser() -> None:

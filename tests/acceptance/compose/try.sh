@@ -11,7 +11,7 @@ docker info > /dev/null 2>&1 || { echo "no Docker engine answers" >&2; exit 77; 
 docker buildx version > /dev/null 2>&1 || export DOCKER_BUILDKIT=0
 
 settings=$(mktemp)
-for name in POSTGRES DATABASE REDIS FLOWER; do
+for name in POSTGRES DATABASE READER REDIS FLOWER; do
   echo "REMAND_${name}_PASSWORD=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')"
 done > "$settings"
 cat >> "$settings" <<END
@@ -126,16 +126,17 @@ flower_asks_for_a_login() {
   local url=http://127.0.0.1:15555
   is "$(status $url/)" 401 && is "$(status $url/api/workers)" 401 &&
     is "$(status -u "remand:$(secret FLOWER)" $url/)" 200 &&
+    is "$(status $url/remand)" 401 && is "$(status -u "remand:$(secret FLOWER)" $url/remand)" 200 &&
     is "$(status -u "remand:$(secret FLOWER)" -X POST $url/api/worker/shutdown/any)" 403
 }
 shows_no_password() {
   local page
-  for page in workers broker tasks; do
+  for page in workers broker tasks remand api/remand; do
     curl -s -u "remand:$(secret FLOWER)" "http://127.0.0.1:15555/$page"
   done > "$settings.seen"
   dc logs --no-color >> "$settings.seen" 2>&1
   local found=0
-  for name in POSTGRES DATABASE REDIS FLOWER; do grep -q -F "$(secret $name)" "$settings.seen" && found=1; done
+  for name in POSTGRES DATABASE READER REDIS FLOWER; do grep -q -F "$(secret $name)" "$settings.seen" && found=1; done
   rm -f "$settings.seen"
   is $found 0
 }
