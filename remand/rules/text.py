@@ -61,6 +61,7 @@ RULES: Final = (
         text=r"authentication failed|invalid (api[- ]?key|credentials|username or password|token)\b"
         r"|permission denied|access denied"
         r"|not authori[sz]ed\b|\bunauthori[sz]ed\b|unable to locate credentials"
+        r"|\bWRONGPASS\b|\bNOAUTH\b|\bACCESS_REFUSED\b"
         r"|proxy authentication required|tunnel connection failed: 40[137]",
     ),
     Rule(
