@@ -63,6 +63,9 @@ $(VENV)/.installed-runtime: requirements/runtime.txt requirements/build.txt pypr
 demo: install-runtime ## Run the examples on embedded servers and show what happens (ARGS=--json)
 	@$(BIN)/remand demo $(ARGS)
 
+demo-outage: install-runtime ## Take a service down under load, without breakers and with them (ARGS=--json)
+	@$(BIN)/remand demo-outage $(ARGS)
+
 bench: install ## Measure throughput, latency and rescue; prints one JSON line last
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 

@@ -8,21 +8,16 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import shutil
-import signal
-import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from app.cli import demo_checks
+from app.cli import demo_checks, demo_place
 from app.cli.context import ROOT, START, USER_VARIABLE, Cli
 from app.cli.demo_checks import DemoFailed, Evidence, Submission
 from app.cli.demo_gateway import Gateway
@@ -39,6 +34,7 @@ from app.engine.submit import Request, submit
 from app.store.dlq import DeadLetter
 
 HANDLERS = ("examples.payments.handlers", "examples.data_import.handlers")
+TEMPLATES = ("payments", "data_import")
 RUN_SECONDS = 90.0
 DECLINED = "tok_declined"
 
@@ -60,7 +56,12 @@ def demo(
     """
     begun = time.monotonic()
     console = cli.out.errors if cli.out.as_json else cli.out.console
-    with _interruptible(), _folder(keep) as folder, _environment(cli, folder), Gateway(folder) as gateway:
+    with (
+        demo_place.interruptible(),
+        demo_place.folder("remand-demo-", keep=keep) as folder,
+        demo_place.environment(_environment(cli, folder)),
+        Gateway(folder) as gateway,
+    ):
         summary = _perform(Show(console, folder), gateway)
     seconds = round(time.monotonic() - begun, 1)
     if cli.out.as_json:
@@ -232,56 +233,16 @@ def _export(fleet: Fleet) -> None:
     os.environ["REMAND_BROKER_URL"] = str(fleet.settings.broker_url)
 
 
-@contextlib.contextmanager
-def _folder(keep: bool) -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="remand-demo-"))
-    try:
-        yield folder
-    except DemoFailed as error:
-        keep = True
-        error.hint = f"logs and data are kept in {folder}"
-        raise
-    finally:
-        if keep:
-            sys.stderr.write(f"kept: {folder}\n")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _environment(cli: Cli, folder: Path) -> Iterator[None]:
-    """Give the demo and its children settings of their own; only the servers may be the user's."""
-    before = dict(os.environ)
+def _environment(cli: Cli, folder: Path) -> dict[str, str]:
+    """Return settings of the demo's own, for it and its children; only the servers may be the user's."""
     examples = next(iter(importlib.import_module("examples").__path__))
     (folder / "remand.toml").write_text("# the demo's own: yours is not read\n")
     given = {"REMAND_DATABASE_URL": cli.given.database_url, "REMAND_BROKER_URL": cli.given.broker_url}
-    os.environ.update({name: value for name, value in given.items() if value is not None})
-    os.environ.update(
-        {
-            CONFIG_VARIABLE: str(folder / "remand.toml"),
-            "REMAND_DATA_DIR": str(folder),
-            "REMAND_HANDLERS": ",".join(HANDLERS),
-            "REMAND_TEMPLATES": examples,
-            USER_VARIABLE: os.environ.get(USER_VARIABLE) or "ada",
-        }
-    )
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Make SIGTERM and a closed terminal end the demo as Ctrl-C does: everything is cleaned up."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return {
+        **{name: value for name, value in given.items() if value is not None},
+        CONFIG_VARIABLE: str(folder / "remand.toml"),
+        "REMAND_DATA_DIR": str(folder),
+        "REMAND_HANDLERS": ",".join(HANDLERS),
+        "REMAND_TEMPLATES": ",".join(str(Path(examples, name)) for name in TEMPLATES),
+        USER_VARIABLE: os.environ.get(USER_VARIABLE) or "ada",
+    }

@@ -22,9 +22,11 @@ class DemoFailed(RemandError):
     code: ClassVar[str] = "DEMO_FAILED"
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, reasons: Sequence[str]) -> None:
+    def __init__(self, reasons: Sequence[str], figures: Mapping[str, Any] | None = None) -> None:
+        """`figures`: what was measured, for programs."""
         lines = "".join(f"\n  {reason}" for reason in reasons)
-        super().__init__(f"not everything happened as it must:{lines}", details={"reasons": list(reasons)})
+        details = {**(figures or {}), "reasons": list(reasons)}
+        super().__init__(f"not everything happened as it must:{lines}", details=details)
 
 
 @dataclass(frozen=True, slots=True)

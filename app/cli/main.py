@@ -14,6 +14,7 @@ from app.cli import (
     classify,
     config,
     demo,
+    demo_outage,
     dlq,
     doctor,
     migrate,
@@ -40,8 +41,8 @@ for _noun, _panel in (
     (config, EXPLAIN),
 ):
     app.add_typer(_noun.GROUP.app, rich_help_panel=_panel)
-_COMMANDS_OF_THE_ROOT = (up, demo, submit, migrate, server, doctor, classify)
-_ORDER = ("up", "demo", "submit", "migrate", "worker", "beat", "doctor", "classify")
+_COMMANDS_OF_THE_ROOT = (up, demo, demo_outage, submit, migrate, server, doctor, classify)
+_ORDER = ("up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "doctor", "classify")
 app.registered_commands.sort(key=lambda one: _ORDER.index(one.name or ""))
 
 

@@ -20,6 +20,8 @@ import pytest
 from app.domain.errors import InputInvalid
 from app.domain.template import load_paths, validate_input
 from examples.data_import import handlers as data_import
+from examples.outage import handlers as outage
+from examples.outage import ledger_client
 from examples.payments import gateway_client
 from examples.payments import handlers as payments
 from examples.payments.faults import FAULTS
@@ -29,6 +31,7 @@ from remand import PermanentError, RetryableError, StepContext
 from remand.classify import UNCLASSIFIED, classify
 from remand.handler import registry
 
+NAMESPACES = ("payments.", "data_import.", "outage.")
 TEMPLATES = load_paths([Path(str(resources.files("examples")))])
 DATA_IMPORT = Path(str(resources.files("examples.data_import")))
 
@@ -317,7 +320,7 @@ def test_the_templates_take_the_input_of_every_scenario() -> None:
 
 def test_every_handler_of_the_templates_is_registered() -> None:
     wanted = {step.handler for template in TEMPLATES for step in template.steps}
-    assert wanted == {name for name in registry.names() if name.startswith(("payments.", "data_import."))}
+    assert wanted == {name for name in registry.names() if name.startswith(NAMESPACES)}
 
 
 def test_the_payments_schema_refuses_a_card_number() -> None:
@@ -338,3 +341,39 @@ def test_scenarios_are_distinct_and_cover_every_expectation() -> None:
         "retried:immediate",
         "dead_letter",
     }
+
+
+@pytest.fixture
+def ledger_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    command = [sys.executable, "-m", "examples.outage.service", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        monkeypatch.setenv("LEDGER_API_URL", url)
+        yield url
+        process.terminate()
+        assert process.wait(timeout=5) == 0
+
+
+@pytest.mark.usefixtures("ledger_url")
+def test_the_ledger_goes_down_counts_every_call_and_books_once() -> None:
+    ctx = context("book", {"number": 1, "amount": 100})
+    ledger_client.switch("down")
+    failures = []
+    for _ in range(4):
+        with pytest.raises((HTTPError, ConnectionResetError)) as caught:
+            outage.book(ctx)
+        failures.append(caught.value)
+    assert {type(one) for one in failures} == {HTTPError, ConnectionResetError}
+    assert {classify(one).category for one in failures} <= {"transient", "network"}
+
+    ledger_client.switch("up")
+    booked = outage.book(ctx)
+
+    assert outage.book(ctx) == booked
+    assert outage.confirm(context("confirm", ctx.input, book=booked)) == {"number": 1, **booked}
+    seen = ledger_client.record()
+    assert [answer for _, answer in seen["calls"]].count("booked") == 2
+    assert len(seen["calls"]) == 6
+    assert [state for _, state in seen["switches"]] == ["down", "up"]
+    assert seen["entries"] == 1

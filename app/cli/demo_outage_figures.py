@@ -1,0 +1,135 @@
+"""What an outage cost, counted from what the service and Postgres say; and the goals it is held to.
+
+Nothing here starts, changes or waits for anything.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.domain.states import WorkflowState
+from app.store.breakers import PastMove, moves_of
+from app.store.dlq import list_dead_letters
+from app.store.session import Database
+from app.store.steps import Attempt, attempts_of
+from app.store.workflows import states_of
+
+DEPENDENCY = "ledger-api"
+FEWER_CALLS = 10
+"""How many times fewer calls the dead service must get with breakers and budgets on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the service saw; instants are seconds since 1970."""
+
+    down_at: float
+    up_at: float
+    calls: Sequence[float]
+    """When it was called, in order."""
+    entries: int
+    """Bookings; a repeated call is the same one."""
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Seen:
+        """Read the service's own record."""
+        switches = {state: at for at, state in record["switches"]}
+        calls = sorted(at for at, _ in record["calls"])
+        return cls(switches["down"], switches["up"], calls, record["entries"])
+
+    @property
+    def calls_while_down(self) -> int:
+        """Calls between the two switches."""
+        return bisect_left(self.calls, self.up_at) - bisect_left(self.calls, self.down_at)
+
+    def peak_after(self, seconds: float = 1.0) -> int:
+        """Return the most calls within any `seconds` after it came back."""
+        after = self.calls[bisect_left(self.calls, self.up_at) :]
+        return max((bisect_left(after, at + seconds) - n for n, at in enumerate(after)), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run: what it cost, and what came of its workflows."""
+
+    workflows: int
+    complete: int
+    dead_letters: int
+    """Workflows that wait for a person."""
+    lost: int
+    """Workflows that are neither complete nor in the dead letter queue."""
+    booked: int
+    """Distinct bookings of the service."""
+    calls: int
+    calls_while_down: int
+    failed_attempts: int
+    most_attempts: int
+    """The most attempts that one step took."""
+    peak_per_second: int
+    """The most calls in any one second after the service was back."""
+    drained_seconds: float
+    """From the instant the service was back to the last end of an attempt."""
+    moves: Sequence[PastMove]
+    """What the breaker did, in order."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for programs; a move is its event and its seconds since the first one."""
+        first = self.moves[0].at if self.moves else None
+        return {
+            **{name: getattr(self, name) for name in self.__slots__ if name != "moves"},
+            "moves": [[one.event, round((one.at - first).total_seconds(), 2)] for one in self.moves if first],
+        }
+
+
+def collect(database: Database, ids: Sequence[UUID], seen: Seen) -> Figures:
+    """Count. Transaction: several reads, when nothing moves any more."""
+    states = states_of(database, ids)
+    held = {letter.workflow_id for letter in list_dead_letters(database, limit=len(ids) + 1)}
+    complete = [one for one in ids if states.get(one) is WorkflowState.COMPLETE]
+    attempts = [attempt for one in ids for attempt in attempts_of(database, one)]
+    return Figures(
+        workflows=len(ids),
+        complete=len(complete),
+        dead_letters=sum(one in held for one in ids),
+        lost=len(set(ids) - set(complete) - held),
+        booked=seen.entries,
+        calls=len(seen.calls),
+        calls_while_down=seen.calls_while_down,
+        failed_attempts=sum(one.outcome not in ("complete", "running") for one in attempts),
+        most_attempts=max(one.attempt for one in attempts),
+        peak_per_second=seen.peak_after(),
+        drained_seconds=round(_last_end(attempts).timestamp() - seen.up_at, 2),
+        moves=moves_of(database, DEPENDENCY, 1000)[::-1],
+    )
+
+
+def missed_goals(bare: Figures, guarded: Figures, most_per_second: float) -> list[str]:
+    """Return which goals were missed; `most_per_second`: calls that the service may get once it is back."""
+    reasons = []
+    for name, one in (("off", bare), ("on", guarded)):
+        if one.lost:
+            reasons.append(f"{one.lost} of {one.workflows} workflows were lost with breakers {name}")
+        if one.booked < one.complete:
+            reasons.append(
+                f"{one.complete} workflows are complete with breakers {name}, but {one.booked} amounts booked"
+            )
+    if guarded.calls_while_down * FEWER_CALLS > bare.calls_while_down:
+        reasons.append(
+            f"{guarded.calls_while_down} calls to the dead service with breakers on, {bare.calls_while_down}"
+            f" with them off: not {FEWER_CALLS} times fewer"
+        )
+    if guarded.peak_per_second > most_per_second:
+        reasons.append(
+            f"{guarded.peak_per_second} calls in one second after the service was back,"
+            f" {most_per_second:g} are allowed"
+        )
+    return reasons
+
+
+def _last_end(attempts: Sequence[Attempt]) -> datetime:
+    return max(one.ended_at for one in attempts if one.ended_at is not None)
