@@ -40,7 +40,7 @@ def list_(
     cli.out.answer(
         [one.to_dict() for one in found],
         *([_listing(found)] if found else []),
-        *([] if any(one.is_gating for one in found) else [_all_closed(cli, found)]),
+        *([] if any(one.is_gating for one in found) else [_all_closed()]),
     )
 
 
@@ -63,10 +63,8 @@ def _listing(found: Sequence[BreakerStanding]) -> RenderableType:
     )  # fmt: skip
 
 
-def _all_closed(cli: Cli, found: Sequence[BreakerStanding]) -> Text:
-    watched = len(found) or len(overview.dependencies(cli.engine))
-    told = "all closed: every dependency is claimed for as usual"
-    return Text.assemble(("closed", "green"), f" · {told}" if watched else " · no template is published yet")
+def _all_closed() -> Text:
+    return Text.assemble(("all closed", "green"), ": no dependency is held back; --all lists those watched")
 
 
 def _stands(one: BreakerStanding) -> str:
@@ -200,7 +198,8 @@ def close(cli: Cli, name: BreakerName, reason: Reason = None, by: By = None) -> 
     who = cli.who(by, reason)
     move = engine.close_breaker(cli.engine, name, by=who.by, reason=who.reason)
     rate = overview.find_breaker(cli.engine, name).release_per_second
-    _answer(cli, name, move, f"{rate:g} steps a second go out" if rate else "it holds nothing")
+    told = "was closed already" if move.from_state is move.to_state else "it holds nothing"
+    _answer(cli, name, move, f"{rate:g} steps a second go out" if rate else told)
 
 
 @GROUP.verb("reset", exits=(4,), examples=("remand breaker reset payments-api",))

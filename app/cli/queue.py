@@ -106,8 +106,8 @@ def pause(cli: Cli, queue: QueueName, reason: Reason = None, by: By = None) -> N
     who = cli.who(by, reason)
     changed = pauses.pause_queue(cli.engine, queue, by=who.by, reason=who.reason)
     waits = "failed attempts wait in it undecided" if queue in RETRY else "what is in it waits"
-    _answer(cli, queue, changed, f"paused · {waits}" if changed else "paused already, as it was")
-    cli.out.say(next_steps(command("remand queue resume", queue)))
+    told = f"paused · {waits}" if changed else "paused already, as it was"
+    _answer(cli, queue, changed, told, command("remand queue resume", queue))
 
 
 @GROUP.verb("resume", exits=(4,), examples=("remand queue resume steps",))
@@ -117,10 +117,11 @@ def resume(cli: Cli, queue: QueueName, by: By = None) -> None:
     _answer(cli, queue, changed, "goes on" if changed else "was not paused")
 
 
-def _answer(cli: Cli, queue: str, changed: bool, told: str) -> None:
+def _answer(cli: Cli, queue: str, changed: bool, told: str, *then: Text) -> None:
     one = overview.find_queue(cli.engine, queue)
     left = one.work.ready + one.work.failed
     cli.out.answer(
         {**one.to_dict(), "changed": changed},
         f"queue {queue} {told}" + (f" · {counted(left, 'step')} in it" if left else ""),
+        *([next_steps(*then)] if then else []),
     )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import WorkflowNotFound
-from app.engine import operate
+from app.engine import operate, overview
 from app.engine.operate import Who
 from app.engine.sweeps.partitions import partitions
 from app.store import dlq, sweeping, workflows
@@ -189,6 +189,8 @@ def listed(harness: Harness) -> None:
     workflows.list_workflows(harness.database, states=["steps_in_process"])
     workflows.counts_by_state(harness.database)
     dlq.list_dead_letters(harness.database)
+    assert overview.queues(harness.engine)
+    overview.breakers(harness.engine, unmoved=True)
 
 
 @pytest.mark.parametrize(
