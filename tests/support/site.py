@@ -40,6 +40,7 @@ RETRIES = ("retry.exponential", "retry.linear", "retry.immediate", "retry.never"
 SUPPORT = (*RETRIES, "remand.maintenance", "remand.commands")
 PATIENCE_SECONDS = 60.0
 """Ample on a loaded machine; what is asserted is that it comes about, not how fast."""
+_UNGUARDED: Mapping[str, Any] = {"breaker": {"enabled": False}, "retry_budget": {"enabled": False}}
 _UNDER_WAY = (
     "select id, state from remand.workflows"
     " where state not in ('complete', 'error', 'cancelled', 'resolved_manually', 'blocked_by_failures')"
@@ -61,6 +62,16 @@ class Effect:
     key: str
 
 
+def _variables(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield a setting as environment variables, one for each number in a table."""
+    if not isinstance(value, Mapping):
+        yield name, str(value)
+        return
+    joint = "_" if name == "REMAND" else "__"
+    for key, item in value.items():
+        yield from _variables(f"{name}{joint}{key.upper()}", item)
+
+
 def _runs(pid: int) -> bool:
     """Return True while a pid is a worker's process: neither a corpse nor somebody else by now."""
     try:
@@ -76,9 +87,15 @@ class Site:
     open_sites: ClassVar[list[Site]] = []
 
     def __init__(self, folder: Path, database_url: str, broker_url: str, **settings: Any) -> None:
-        """`settings`: other than the defaults, for this process and for all that is started."""
+        """`settings`: other than the defaults, for this process and for all that is started.
+
+        Breakers and budgets are off: tests that let many steps fail need not mind them; theirs turn them on.
+        """
         self.folder = folder
-        self.settings = Settings(database_url=database_url, broker_url=broker_url, **settings)
+        given = {**_UNGUARDED, **settings}
+        self.settings = Settings.model_validate(
+            {"database_url": database_url, "broker_url": broker_url, **given}
+        )
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("REMAND_")},
             "REMAND_DATABASE_URL": database_url,
@@ -87,7 +104,7 @@ class Site:
             "REMAND_TEMPLATES": str(TEMPLATES),
             "SITE_FOLDER": str(folder),
             "NO_COLOR": "1",
-            **{f"REMAND_{name.upper()}": str(value) for name, value in settings.items()},
+            **dict(_variables("REMAND", given)),
         }
         self._bell = bell_to(broker_url)
         self.runtime = Runtime(self.settings, bell=self._bell)
