@@ -1,8 +1,8 @@
 """Record what rules look at in an exception, as JSON, so that they can be asked again when it is gone.
 
 `{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`. Where there are any:
-`"says"`, the flags `retryable` and `retriable`; `"wrapped"`, the same of each exception that it wraps, the nearest
-first, with class and message, and `"context": true` for one that was merely being handled.
+`"says"`, the flags `retryable` and `retriable`; `"wrapped"`, the same of each exception that it wraps, the
+nearest first, with class and message, and `"context": true` for one that was merely being handled.
 """
 
 from __future__ import annotations

@@ -1,34 +1,38 @@
-"""`remand classify`: what would happen to an exception, and why."""
+"""`remand classify`: what would happen to an exception, and why; the rules themselves; what no rule knew."""
 
 from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import RenderableType
 from rich.text import Text
 
+from app.cli import explained, rule_table, stored_failures
 from app.cli.context import EXPLAIN, ROOT, Cli
 from app.cli.lookalike import look_alike, read_pairs, read_traceback, read_value
-from app.cli.output import facts, span
-from app.domain.decide import Dead, EndedAttempt, Retry, decide, route
-from app.domain.retry import RetrySpec, resolve_retry
-from remand.classify import Classification, classify
+from app.domain.errors import HandlerNotFound
+from app.domain.retry import resolve_retry
+from app.engine.books import Books, books_of_settings, load_books
+from app.runtime import import_handlers
+from remand.explain import explain
 
-SHOWN = 20
-"""Retries listed at most."""
+_ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified"
 
 
 @ROOT.verb(
     "classify",
     panel=EXPLAIN,
+    exits=(4,),
     examples=(
         'remand classify ConnectionResetError --message "[Errno 104] Connection reset by peer"',
         "remand classify urllib.error.HTTPError --attr code=503 --header Retry-After=30",
         "remand classify --traceback - < error.txt",
+        "remand classify --attempt 1f9c02 charge 2",
+        "remand classify --rules --family http",
+        "remand classify --unclassified",
     ),
 )
 def classify_(
@@ -52,47 +56,73 @@ def classify_(
     traceback: Annotated[
         str | None, typer.Option("--traceback", metavar="FILE|-", help="Take class and message from its end.")
     ] = None,
+    attempt: Annotated[
+        tuple[str, str, int] | None,
+        typer.Option(
+            "--attempt",
+            metavar="WORKFLOW STEP N",
+            help="Explain a stored attempt: what was decided then, and what today's rules would say.",
+        ),
+    ] = None,
+    rules: Annotated[bool, typer.Option("--rules", help="List all rules, your own first.")] = False,
+    family: Annotated[
+        str | None, typer.Option("--family", metavar="NAME", help="With --rules: those of one family.")
+    ] = None,
+    unclassified: Annotated[
+        bool,
+        typer.Option("--unclassified", help="List what no rule knew, with a rule to start from for each."),
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All that was asked on the way.")] = False,
 ) -> None:
     """Explain what would happen to an exception: its category, the rule that says so, the retries.
 
-    The retries are those of the settings; a template may say otherwise. Needs no servers.
+    Your own rules of settings, code and entry points are asked as workers ask them; the retries are those of
+    the settings. A template may say otherwise: --attempt knows its rules. Only --attempt and --unclassified
+    need a database.
     """
-    if (exception is None) == (traceback is None):
-        raise typer.BadParameter("give either a CLASS or --traceback")
-    if traceback is not None:
-        exception, message = read_traceback(_text(traceback))
-    assert exception is not None
-    failure = look_alike(
-        exception,
-        message,
-        attributes={name: read_value(value) for name, value in read_pairs(attr or (), "--attr").items()},
-        headers=read_pairs(header or (), "--header"),
-        bases=base or (),
-        cause=cause,
-    )
+    chosen = [exception is not None, traceback is not None, attempt is not None, rules, unclassified]
+    if sum(chosen) != 1:
+        raise typer.BadParameter(_ONE_OF)
+    if family is not None and not rules:
+        raise typer.BadParameter("--family goes with --rules")
+    if rules:
+        rule_table.show(cli, books(cli).layers, family)
+    elif unclassified:
+        stored_failures.show_unclassified(cli)
+    elif attempt is not None:
+        stored_failures.show_attempt(cli, books(cli), *attempt, verbose=verbose)
+    else:
+        if traceback is not None:
+            exception, message = read_traceback(_text(traceback))
+        assert exception is not None
+        failure = look_alike(
+            exception,
+            message,
+            attributes={name: read_value(value) for name, value in read_pairs(attr or (), "--attr").items()},
+            headers=read_pairs(header or (), "--header"),
+            bases=base or (),
+            cause=cause,
+        )
+        _explain(cli, failure, verbose=verbose)
+
+
+def books(cli: Cli) -> Books:
+    """Return the rules as a worker would gather them; without those of code where that cannot be imported."""
+    try:
+        import_handlers(cli.given.handlers)
+    except HandlerNotFound as error:
+        cli.out.say(f"rules in code are left out: {error.message}", "yellow")
+        return books_of_settings(cli.given)
+    return load_books(cli.given)
+
+
+def _explain(cli: Cli, failure: BaseException, *, verbose: bool) -> None:
     at = datetime.now(UTC)
-    verdict = classify(failure, now=at)
-    spec = resolve_retry(cli.given.retry)
-    policy = route(verdict.category, verdict.policy, spec)
-    plan = schedule(verdict, policy, spec, at)
-    told = {name: getattr(verdict, name) for name in Classification.__slots__}
+    book = books(cli).base
+    told = explained.tell(explain(failure, now=at, book=book), resolve_retry(cli.given.retry), book, at)
     cli.out.answer(
-        {**told, "policy": policy, "schedule": [_planned(one) for one in plan]},
-        _verdict(verdict, policy),
-        Text(),
-        *_plan(plan),
+        told.to_dict(), told.verdict_lines(), Text(), told.chain(whole=verbose), Text(), *told.plan_lines()
     )
-
-
-def schedule(verdict: Classification, policy: str, spec: RetrySpec, at: datetime) -> list[Retry | Dead]:
-    """Return the decisions after each attempt if it fails so every time, without jitter, up to the death."""
-    plan: list[Retry | Dead] = []
-    for failures in range(1, spec.max_attempts + 1):
-        ended = EndedAttempt("failed", failures, 0, verdict.category, policy, verdict.retry_after)
-        plan.append(decide(ended, spec, now=at, jitter=0.0))
-        if isinstance(plan[-1], Dead):
-            break
-    return plan
 
 
 def _text(given: str) -> str:
@@ -102,34 +132,3 @@ def _text(given: str) -> str:
         return Path(given).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise typer.BadParameter(f"{given} cannot be read: {error.strerror}") from None
-
-
-def _planned(decision: Retry | Dead) -> dict[str, Any]:
-    if isinstance(decision, Dead):
-        return {"then": "dead_letter", "reason": decision.reason, "explanation": decision.explanation}
-    return {"then": "retry", "delay_seconds": decision.delay, "explanation": decision.explanation}
-
-
-def _verdict(verdict: Classification, policy: str) -> RenderableType:
-    told = policy if policy == verdict.policy else f"{policy} (settings; the rule says {verdict.policy})"
-    return facts(
-        [
-            ("category", verdict.category),
-            ("policy", Text(told, style="red" if policy == "never" else "yellow")),
-            ("rule", f"{verdict.rule} (confidence {verdict.confidence:g})"),
-            ("why", verdict.explanation),
-            ("asked to wait", span(verdict.retry_after.total_seconds()) if verdict.retry_after else None),
-        ]
-    )
-
-
-def _plan(plan: list[Retry | Dead]) -> list[RenderableType]:
-    lines: list[RenderableType] = []
-    for number, decision in enumerate(plan[:SHOWN], start=1):
-        if isinstance(decision, Dead):
-            lines.append(f"after attempt {number}: dead letter, {decision.reason}")
-        else:
-            lines.append(f"after attempt {number}: again in {span(decision.delay.total_seconds())}")
-    if len(plan) > SHOWN:
-        lines.append(f"… and so on up to attempt {len(plan)}, then a dead letter")
-    return lines

@@ -17,6 +17,7 @@ import remand.client  # noqa: F401 - its errors are in the reference, too
 from app.cli import main as command_line
 from app.cli.context import HELP, ROOT, Help
 from app.cli.demo_checks import DemoFailed
+from app.cli.docgen_rules import classification
 from app.cli.docgen_states import state_machines
 from app.cli.errors import EXIT_CODES
 from app.config import rules_reference, settings_reference
@@ -149,6 +150,7 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "reference/settings.md": _settings,
         "reference/events.md": _events,
         "reference/errors.md": _errors,
+        "reference/classification.md": classification,
         "state-machines.md": state_machines,
     }
 )

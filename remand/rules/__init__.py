@@ -5,6 +5,7 @@ A lookup costs the same however many rules there are. A new family is a new file
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -33,7 +34,7 @@ from remand.rules import (
 from remand.rules.book import RuleBook
 from remand.rules.rule import POLICY_OF, Key, Kind, Rule
 
-__all__ = ["BOOK", "POLICY_OF", "Key", "Kind", "Rule", "RuleBook"]
+__all__ = ["BOOK", "FAMILIES", "POLICY_OF", "Family", "Key", "Kind", "Rule", "RuleBook"]
 
 
 _FAMILIES: Final = (
@@ -59,4 +60,23 @@ _FAMILIES: Final = (
     text,
 )
 
-BOOK: Final = RuleBook(chain.from_iterable(family.RULES for family in _FAMILIES))
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The built-in rules of one file; `about` is the first line of what it says of itself."""
+
+    name: str
+    about: str
+    rules: tuple[Rule, ...]
+
+
+FAMILIES: Final = tuple(
+    Family(
+        module.__name__.rpartition(".")[2],
+        (module.__doc__ or "").partition("\n")[0],
+        module.RULES,
+    )
+    for module in _FAMILIES
+)
+
+BOOK: Final = RuleBook(chain.from_iterable(family.rules for family in FAMILIES))

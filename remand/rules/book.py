@@ -48,6 +48,10 @@ class RuleBook:
         """Return the rules for a key, those with a condition first; empty when there is none."""
         return self.table(kind).get(key, ())
 
+    def by_name(self, name: str) -> Rule | None:
+        """Return a built-in rule, None when there is none of that name."""
+        return next((rule for rule in self.rules if rule.name == name), None)
+
     def table(self, kind: Kind) -> dict[Key, tuple[Rule, ...]]:
         """Return all rules of one kind by key. Must not be changed."""
         return self._tables.get(kind, {})
