@@ -48,6 +48,18 @@ def poison(ctx: StepContext) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@handler("site.call")
+def call(ctx: StepContext) -> str:
+    """Call a service: it hangs while there is a file `hangs`, and is down until there is a file `up`."""
+    note("start", ctx)
+    while (FOLDER / "hangs").exists():
+        time.sleep(_LOOK_SECONDS)
+    if not (FOLDER / "up").exists():
+        raise RetryableError("the service is down", category="network")
+    note("end", ctx)
+    return "well"
+
+
 @handler("site.stubborn")
 def stubborn(ctx: StepContext) -> str:
     """Swallow every interruption and go on until the process is killed; the second attempt goes well."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
 
 import app.bell
+from app.engine.breakers import Breakers, Noted
 from app.store import sweeping
 from workers import celery
 
@@ -41,6 +43,22 @@ def _hang_in_rescue() -> None:
     sweeping.find_orphans = found_and_stuck
 
 
-{"double_bells": _double_bells, "lose_bells": _lose_bells, "hang_in_rescue": _hang_in_rescue}[
-    os.environ["SITE_RIG"]
-]()
+def _die_before_judging() -> None:
+    judge = Breakers.judge
+
+    def once_dead(self: Breakers, noted: Noted) -> None:
+        died = Path(os.environ["SITE_FOLDER"], "died")
+        if noted.failures and not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        judge(self, noted)
+
+    Breakers.judge = once_dead  # type: ignore[method-assign]
+
+
+{
+    "double_bells": _double_bells,
+    "lose_bells": _lose_bells,
+    "hang_in_rescue": _hang_in_rescue,
+    "die_before_judging": _die_before_judging,
+}[os.environ["SITE_RIG"]]()
