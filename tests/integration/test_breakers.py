@@ -413,3 +413,22 @@ def test_what_goes_well_while_it_lets_go_does_not_wait_for_its_row(rig: Rig) -> 
         [ran] = values(together(harness.drain))
 
     assert ran.completed == 2
+
+
+def test_an_attempt_that_hangs_from_before_it_opened_again_keeps_no_probe_away(rig: Rig) -> None:
+    harness = rig(release_per_second=1)
+    open_breaker(harness.engine, "h", by="ann")
+    harness.submit_many("t/one", range(3))
+    harness.run_until_quiet()
+    close_breaker(harness.engine, "h", by="ann")
+    hanging = harness.new_worker(hostname="hanging@test")
+    [hung] = hanging.queue.claim("steps", 9)
+    harness.play()
+
+    open_breaker(harness.engine, "h", by="ann", seconds=30)
+    harness.advance(30)
+    hanging.beat()
+    harness.run_until_quiet()
+
+    assert state(harness) is BreakerState.CLOSED
+    assert harness.step(hung.workflow_id, "a").state == "in_progress"

@@ -1,6 +1,7 @@
 -- The mover of breakers: compare-and-set on the state, with its row in breaker_moves. A breaker without a row is closed.
--- What it let through before it opened again is held like the rest. Joins the caller's transaction; the row stays
--- locked until its end. Returns whether it moved.
+-- What it let through before it opened again is held like the rest. What of it runs counts no longer: its end says
+-- nothing of the dependency by then, and one that hangs must keep no probe away.
+-- Joins the caller's transaction; the row stays locked until its end. Returns whether it moved.
 create or replace function remand.move_breaker(
   p_name text, p_from text, p_event text, p_to text, p_openings int, p_probe_at timestamptz,
   p_releasing_since timestamptz, p_release_all boolean, p_by text, p_reason text, p_now timestamptz)
@@ -17,6 +18,11 @@ begin
   if p_to = 'open' then
     update remand.run_queue q set gate = null
      where q.dependency = p_name and q.gate = 'passed' and q.phase = 'ready';
+    -- Rows that somebody holds are about to end.
+    update remand.run_queue q set gate = null
+      from (select r.workflow_id w, r.step n from remand.run_queue r
+             where r.dependency = p_name and r.gate = 'passed' and r.phase = 'claimed' for update skip locked) x
+     where q.workflow_id = x.w and q.step = x.n;
   end if;
   insert into remand.breaker_moves (name, from_state, event, to_state, at, by, reason)
     values (p_name, p_from, p_event, p_to, p_now, p_by, p_reason);
