@@ -25,8 +25,9 @@ def judge(exc: BaseException, look: Look) -> Classification:
     """Return the verdict of the first stage that has one."""
     look.seen.add(id(exc))
     facts = look.at(exc)
+    traced = look.trace is not None
     for name, ask in STAGES:
-        verdict = ask(facts, look) if look.trace is None else _traced(name, ask, facts, look)
+        verdict = _traced(name, ask, facts, look) if traced else ask(facts, look)
         if verdict is not None:
             return verdict
     explanation = sentence(facts.names[0], "no rule knows it; tried again a bounded number of times", None)

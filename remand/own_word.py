@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from remand.facts import Facts
 from remand.rules import POLICY_OF
 from remand.verdict import Classification, sentence
+
+_WORDS: Final = frozenset({"retryable", "retry_after"})
+_CLASSES: Final = frozenset(
+    {
+        "remand.errors.RetryableError",
+        "remand.errors.PermanentError",
+        "celery.exceptions.Retry",
+        "celery.exceptions.Reject",
+    }
+)
 
 
 def own_word(facts: Facts) -> Classification | None:
@@ -31,6 +43,8 @@ def own_word(facts: Facts) -> Classification | None:
 
 def says_retryable(facts: Facts) -> bool | None:
     """Say what the exception says: try again, never, or nothing (None)."""
+    if facts.present.isdisjoint(_WORDS) and facts.profile.name_set.isdisjoint(_CLASSES):
+        return None
     if (
         "remand.errors.RetryableError" in facts.profile.name_set
         or "celery.exceptions.Retry" in facts.profile.name_set

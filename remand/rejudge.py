@@ -51,10 +51,10 @@ class _Recorded(Facts):
             _chain([self, *inner])
         self.names = names
         self.profile: Profile = profile_of_names(names)
-        self.present = frozenset()
         self.is_context = told.get("context") is True
         self._codes = tuple(_codes(told.get("codes", {})))
         self._word: dict[str, Any] = dict(told.get("says", {}))
+        self.present = frozenset(self._word)
         self._know(text=told["message"], body=None, response=None, retry_after=None, own_retry_after=None)
 
     def say(self, verdict: Classification) -> None:
@@ -62,6 +62,7 @@ class _Recorded(Facts):
         self._know(retry_after=verdict.retry_after)
         if verdict.rule.startswith("own-word."):
             self._word |= {"retryable": verdict.policy != "never", "category": verdict.category}
+            self.present = frozenset(self._word)
             self._know(own_retry_after=verdict.retry_after)
 
     def _know(self, **facts: Any) -> None:

@@ -5,7 +5,6 @@ Pure and forgiving: what cannot be read counts as not said, what is absurd is ca
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -46,10 +45,11 @@ def parse_retry_after(value: object, now: datetime) -> timedelta | None:
 
 def from_headers(header: Header, now: datetime) -> timedelta | None:
     """Return the wait named by the headers of a response: the most exact one that can be read, or None."""
-    milliseconds = _number(header("retry-after-ms")) or _number(header("x-ms-retry-after-ms"))
-    if milliseconds is not None:
-        return _from_number(milliseconds / 1000)
-    asked = parse_retry_after(header("retry-after"), now)
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        if (said := header(name)) is not None and (milliseconds := _number(said)) is not None:
+            return _from_number(milliseconds / 1000)
+    said = header("retry-after")
+    asked = None if said is None else _from_text(said.strip(), now)
     if asked is None and (header("x-ratelimit-remaining") or "").strip() == "0":
         return _from_reset(header("x-ratelimit-reset"), now)
     return asked
@@ -67,7 +67,7 @@ def header_reader(headers: object) -> Header:
     names: dict[str, Any] = {}
     for name in islice(keys(), _HEADERS):
         if isinstance(name, (str, bytes)):
-            names.setdefault(_text(name).lower(), name)
+            names.setdefault(name.lower() if isinstance(name, str) else _text(name).lower(), name)
     return lambda name: _one(headers[names[name]]) if name in names else None  # type: ignore[index]
 
 
@@ -119,9 +119,10 @@ def _number(text: str | None) -> float | None:
 
 
 def _from_number(seconds: float) -> timedelta | None:
-    if math.isnan(seconds) or seconds < 0:
-        return None
-    return timedelta(seconds=float(seconds)) if seconds < _CAP_SECONDS else CAP
+    if seconds >= _CAP_SECONDS:
+        return CAP
+    # A number that is none compares false to everything.
+    return timedelta(seconds=float(seconds)) if seconds >= 0 else None
 
 
 def _from_reset(value: str | None, now: datetime) -> timedelta | None:
