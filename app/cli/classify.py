@@ -19,7 +19,7 @@ from app.engine.books import Books, books_of_settings, load_books
 from app.runtime import import_handlers
 from remand.explain import explain
 
-_ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified"
+_ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified, --forget"
 
 
 @ROOT.verb(
@@ -33,6 +33,7 @@ _ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified
         "remand classify --attempt 1f9c02 charge 2",
         "remand classify --rules --family http",
         "remand classify --unclassified",
+        "remand classify --forget 3f2a9c0d11e4b7a8",
     ),
 )
 def classify_(
@@ -72,15 +73,19 @@ def classify_(
         bool,
         typer.Option("--unclassified", help="List what no rule knew, with a rule to start from for each."),
     ] = False,
+    forget: Annotated[
+        str | None,
+        typer.Option("--forget", metavar="FINGERPRINT", help="Take one off that list, once it has its rule."),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All that was asked on the way.")] = False,
 ) -> None:
     """Explain what would happen to an exception: its category, the rule that says so, the retries.
 
     Your own rules of settings, code and entry points are asked as workers ask them; the retries are those of
-    the settings. A template may say otherwise: --attempt knows its rules. Only --attempt and --unclassified
-    need a database.
+    the settings. A template may say otherwise: --attempt knows its rules. Only --attempt, --unclassified
+    and --forget need a database.
     """
-    chosen = [exception is not None, traceback is not None, attempt is not None, rules, unclassified]
+    chosen = [one is not None for one in (exception, traceback, attempt, forget)] + [rules, unclassified]
     if sum(chosen) != 1:
         raise typer.BadParameter(_ONE_OF)
     if family is not None and not rules:
@@ -89,6 +94,8 @@ def classify_(
         rule_table.show(cli, books(cli).layers, family)
     elif unclassified:
         stored_failures.show_unclassified(cli)
+    elif forget is not None:
+        stored_failures.forget_unclassified(cli, forget)
     elif attempt is not None:
         stored_failures.show_attempt(cli, books(cli), *attempt, verbose=verbose)
     else:

@@ -11,11 +11,11 @@ from app.cli import explained
 from app.cli.context import Cli
 from app.cli.output import age, facts, now, short, span, state, table
 from app.cli.rule_draft import draft
-from app.domain.errors import InputInvalid, StepNotFound
+from app.domain.errors import FingerprintNotFound, InputInvalid, StepNotFound
 from app.engine.books import Books
 from app.engine.routing import Routing
 from app.store.steps import Attempt, attempts_of, get_step
-from app.store.unclassified import Unclassified, list_unclassified
+from app.store.unclassified import Unclassified, forget, list_unclassified
 from app.store.workflows import find_workflow
 from remand.failure import Failure
 from remand.rejudge import explain_recorded
@@ -111,6 +111,21 @@ def show_unclassified(cli: Cli) -> None:
             Text(draft(one.error_class, one.message, one.fingerprint)),
         ]
     cli.out.answer(value, *parts)
+
+
+def forget_unclassified(cli: Cli, fingerprint: str) -> None:
+    """Take a fingerprint off the list; failures that a rule still does not know bring it back.
+
+    Raises:
+        FingerprintNotFound: it is not on the list.
+    """
+    if not forget(cli.database, fingerprint):
+        raise FingerprintNotFound(
+            f"no unclassified failure has the fingerprint {fingerprint!r}",
+            hint="`remand classify --unclassified` lists them",
+            details={"fingerprint": fingerprint},
+        )
+    cli.out.answer({"forgotten": fingerprint}, f"{fingerprint} is forgotten")
 
 
 def _fields(one: Unclassified) -> dict[str, Any]:

@@ -10,7 +10,7 @@
     │   └── AmbiguousId
     ├── NotFound                     nothing has that name      4
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
-    │   └── BreakerNotFound  QueueNotFound
+    │   └── BreakerNotFound  QueueNotFound  FingerprintNotFound
     ├── Conflict                     not in this state          5
     │   └── TemplateChanged  IllegalMove  HeldByBreaker
     ├── Unfit                        the environment is wrong   3
@@ -193,6 +193,12 @@ class BreakerNotFound(NotFound):
     """No circuit breaker of that name has ever moved."""
 
     code = "BREAKER_NOT_FOUND"
+
+
+class FingerprintNotFound(NotFound):
+    """No unclassified failure has that fingerprint."""
+
+    code = "FINGERPRINT_NOT_FOUND"
 
 
 class QueueNotFound(NotFound):

@@ -136,6 +136,16 @@ def test_what_no_rule_knew_is_listed_with_a_rule_to_start_from(harness: Harness,
     assert told("--attempt", workflow, "a", "1")["attempt"]["failure"]["fingerprint"] == one["fingerprint"]
 
 
+def test_what_has_its_rule_is_taken_off_the_list(harness: Harness, told: Told) -> None:
+    failed(harness, Odd("till 3"))
+    [one] = told("--unclassified")
+
+    assert told("--forget", one["fingerprint"]) == {"forgotten": one["fingerprint"]}
+    assert told("--unclassified") == []
+    refused = told("--forget", one["fingerprint"], exits=4)
+    assert refused["error"]["code"] == "FINGERPRINT_NOT_FOUND"
+
+
 def test_a_drafted_rule_ends_the_matter(harness: Harness, told: Told, tmp_path: Path) -> None:
     workflow = failed(harness, Odd("till 3 is locked by 'ada'"))
     [one] = told("--unclassified")
