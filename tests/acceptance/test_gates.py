@@ -140,6 +140,10 @@ def start_flower(site: Site, name: str, **env: str) -> str:
     return address
 
 
+def get(url: str, auth: tuple[str, str] | None = LOGIN) -> httpx.Response:
+    return httpx.get(url, auth=auth, timeout=PATIENCE_SECONDS)
+
+
 def cells(page: str, row: str) -> str:
     """Return the text of a table's row, without markup."""
     found = re.search(rf'<tr id="{re.escape(row)}">(.*?)</tr>', page, re.DOTALL)
@@ -158,22 +162,22 @@ def test_flower_shows_depth_and_age_pauses_and_breakers(site: Site) -> None:
     site.cli("breaker", "open", "bank", "--reason", "their maintenance")
     address = start_flower(site, "flower")
 
-    answer = httpx.get(f"{address}/remand", auth=LOGIN)
+    answer = get(f"{address}/remand")
 
     assert answer.status_code == 200
     row = cells(answer.text, "queue-retry.exponential")
     assert re.match(r"retry\.exponential 0 3 0 0 0 \S+ (ms|s|min) 1 for .+ by ann: &lt;b&gt;look", row), row
     assert cells(answer.text, "breaker-bank").startswith("bank open ")
-    assert 'href="/remand">Remand queues</a>' in httpx.get(f"{address}/workers", auth=LOGIN).text
-    told = httpx.get(f"{address}/api/remand", auth=LOGIN).json()
+    assert 'href="/remand">Remand queues</a>' in get(f"{address}/workers").text
+    told = get(f"{address}/api/remand").json()
     [exponential] = [one for one in told["queues"] if one["queue"] == "retry.exponential"]
     assert (exponential["failed"], exponential["paused_by"]) == (3, "ann")
     assert exponential["oldest_seconds"] > 0
     assert [one["state"] for one in told["breakers"] if one["name"] == "bank"] == ["open"]
     for path in ("/remand", "/api/remand"):
-        assert httpx.get(f"{address}{path}").status_code == 401
-        assert httpx.get(f"{address}{path}", auth=("remand", "guessed")).status_code == 401
-        assert httpx.post(f"{address}{path}", auth=LOGIN).status_code == 405
+        assert get(f"{address}{path}", None).status_code == 401
+        assert get(f"{address}{path}", ("remand", "guessed")).status_code == 401
+        assert httpx.post(f"{address}{path}", auth=LOGIN, timeout=PATIENCE_SECONDS).status_code == 405
     site.kill("flower")
     site.cli("breaker", "close", "bank")
     site.cli("queue", "resume", "retry.exponential")
@@ -186,13 +190,11 @@ def test_flower_goes_on_without_the_database_and_says_so(site: Site) -> None:
         site, "flower-alone", REMAND_DATABASE_URL="postgresql://remand:hush@127.0.0.1:1/remand"
     )
 
-    answer = httpx.get(f"{address}/remand", auth=LOGIN, timeout=30)
+    answer = get(f"{address}/remand")
 
     assert answer.status_code == 503
     assert "DATABASE_UNREACHABLE" in answer.text
     assert "hush" not in answer.text
-    assert httpx.get(f"{address}/api/remand", auth=LOGIN, timeout=30).json()["error"]["code"] == (
-        "DATABASE_UNREACHABLE"
-    )
-    assert httpx.get(f"{address}/broker", auth=LOGIN).status_code == 200
+    assert get(f"{address}/api/remand").json()["error"]["code"] == ("DATABASE_UNREACHABLE")
+    assert get(f"{address}/broker").status_code == 200
     site.kill("flower-alone")
