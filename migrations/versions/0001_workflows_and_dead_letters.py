@@ -48,6 +48,9 @@ _FUNCTIONS = (
     "all_attempts",
 )
 _PARTITIONED = ("workflows", "steps", "attempts", "history")
+_SHOWN_TO_READERS = (
+    "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps"
+)  # fmt: skip
 _TABLES = (
     "dead_letter_notes",
     "dead_letters",
@@ -79,6 +82,22 @@ def upgrade() -> None:
     for name in _FUNCTIONS:
         _run(name)
     op.execute("select remand.ensure_partitions(now(), 2)")
+    _grant_to_reader()
+
+
+def _grant_to_reader() -> None:
+    """Let the role of those who watch (Flower), where there is one, read queues; never inputs and results."""
+    tables = ", ".join(f"remand.{table}" for table in _SHOWN_TO_READERS)
+    op.execute(
+        f"""
+        do $$ begin
+          if exists (select from pg_roles where rolname = 'remand_reader') then
+            grant usage on schema remand to remand_reader;
+            grant select on {tables} to remand_reader;
+          end if;
+        end $$
+        """
+    )
 
 
 def downgrade() -> None:

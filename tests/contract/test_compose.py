@@ -192,7 +192,16 @@ def test_flower_may_only_read_the_database_and_starts_without_it() -> None:
     assert "postgres" not in SERVICES["flower"]["depends_on"]
     script = (ROOT / "ops/postgres/init/10-remand.sh").read_text()
     assert "alter role remand_reader set default_transaction_read_only = on" in script
-    assert set(re.findall(r"grant (\w+) [\w ]+ to remand_reader", script)) == {"select", "usage"}
+    assert set(re.findall(r"grant (\w+) [\w ]+ to remand_reader", script)) == {"usage"}
+
+
+def test_flower_is_shown_queues_and_never_what_is_in_the_work() -> None:
+    migration = (ROOT / "migrations/versions/0001_workflows_and_dead_letters.py").read_text()
+    [shown] = re.findall(r"_SHOWN_TO_READERS = \(([^)]*)\)", migration)
+
+    assert "run_queue" in shown
+    for holds_data in ("workflows", "steps", "attempts", "dead_letters", "templates", "unclassified"):
+        assert f'"{holds_data}"' not in shown
 
 
 def test_remand_is_not_given_the_superuser() -> None:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs once, when the data folder is new: a database, a role for Remand that owns its schema and nothing else, and one
-# that may read that schema, for Flower.
+# for Flower, which the migration lets read what its tab shows: queues, breakers and workers, no inputs or results.
 # The passwords come from the environment into psql, not over its command line.
 set -eu
 psql --no-psqlrc --set=ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" --dbname postgres <<'SQL'
@@ -16,5 +16,4 @@ grant connect on database remand to remand, remand_reader;
 revoke all on schema public from public;
 create schema remand authorization remand;
 grant usage on schema remand to remand_reader;
-alter default privileges for role remand in schema remand grant select on tables to remand_reader;
 SQL
