@@ -202,11 +202,12 @@ def _start(fleet: Fleet, service: LedgerService) -> None:
 
 
 def _settings(plan: Plan, *, guarded: bool) -> str:
-    sweeps = f"ring_interval_seconds = {SWEEP_SECONDS}\n\n"
+    # When the fleet stops all has ended: nobody needs to be waited for.
+    both = f"ring_interval_seconds = {SWEEP_SECONDS}\nshutdown_grace_seconds = 1\n\n"
     if not guarded:
-        return f"{sweeps}[breaker]\nenabled = false\n\n[retry_budget]\nenabled = false\n"
+        return f"{both}[breaker]\nenabled = false\n\n[retry_budget]\nenabled = false\n"
     return (
-        f"{sweeps}[breaker]\n"
+        f"{both}[breaker]\n"
         f"failures = {plan.failures}\n"
         "failure_ratio = 0.1\n"
         "window_seconds = 20\n"
