@@ -72,10 +72,10 @@ def spread(planned: Sequence[datetime], used: Used, spec: BudgetSpec, *, now: da
     # Workers count attempts with some delay, but each retry that was decided ended one.
     attempts = max(used.attempts, used.retries + len(planned))
     allowed = max(spec.ratio * attempts, spec.min_per_second * spec.window_seconds)
-    line = used.next_at if used.next_at is not None and used.next_at > now else None
+    longest = timedelta(seconds=spec.max_delay_seconds)
+    line = min(used.next_at, now + longest) if used.next_at is not None and used.next_at > now else None
     left = 0 if line is not None else max(0, int(allowed) - used.retries)
     step = timedelta(seconds=spec.window_seconds / allowed)
-    longest = timedelta(seconds=spec.max_delay_seconds)
     delays = [timedelta(0)] * len(planned)
     for place in sorted(range(len(planned)), key=planned.__getitem__)[left:]:
         delays[place] = (line or now) - now

@@ -74,6 +74,12 @@ def decide(ended: EndedAttempt, spec: RetrySpec, *, now: datetime, jitter: float
     return _too_late(ended, retry, spec, now) or retry
 
 
+def latest_due(failing_since: datetime | None, spec: RetrySpec, *, now: datetime) -> datetime | None:
+    """Return the last instant at which a retry may be due; None: there is none."""
+    limit = spec.retry_for_seconds
+    return None if limit is None else (failing_since or now) + timedelta(seconds=limit)
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
     """What follows after an attempt if every attempt fails in the same way."""

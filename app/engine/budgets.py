@@ -33,6 +33,8 @@ def hold_to_budget(
 ) -> list[DecidedRetry]:
     """Return the retries, those beyond the budget of their handler put off to their turns.
 
+    None is put off beyond the time that its step may go on failing.
+
     Transaction: joins, and holds the budgets' rows to its end. At most two statements.
     """
     held = [retry for _, retry in retries]
@@ -68,6 +70,8 @@ def forget_traffic(engine: Engine) -> int:
 
 
 def _put_off(retry: DecidedRetry, delay: timedelta, key: Budget, why: str) -> DecidedRetry:
+    if retry.latest is not None:
+        delay = max(timedelta(0), min(delay, retry.latest - retry.due_at))
     if not delay:
         return retry
     told = f"the retry budget of {key.namespace}/{key.handler} is spent ({why})"

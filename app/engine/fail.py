@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from app.domain.decide import Dead, EndedAttempt, Retry, decide
+from app.domain.decide import Dead, EndedAttempt, Retry, decide, latest_due
 from app.domain.errors import DatabaseUnreachable
 from app.engine.breakers import Breakers, source_of
 from app.engine.budgets import counted, hold_to_budget
@@ -100,13 +100,14 @@ def _decide(
     deaths: list[DecidedDeath] = []
     for failed in taken:
         template = engine.templates.get(failed.template_id, connection).template
-        decision = decide(
-            ended_attempt(failed), routing.spec(template, failed.step), now=now, jitter=engine.jitter()
-        )
+        spec = routing.spec(template, failed.step)
+        decision = decide(ended_attempt(failed), spec, now=now, jitter=engine.jitter())
         match decision:
             case Retry():
                 source = source_of(template, failed.step, failed.handler)
-                retries.append((source, DecidedRetry(failed, decision.due_at, decision.explanation)))
+                latest = latest_due(failed.failing_since, spec, now=now)
+                retry = DecidedRetry(failed, decision.due_at, decision.explanation, latest)
+                retries.append((source, retry))
             case Dead():
                 deaths.append(DecidedDeath(failed, decision.reason, decision.explanation))
             case _:

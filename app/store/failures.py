@@ -41,6 +41,8 @@ class DecidedRetry:
     failed: FailedAttempt
     due_at: datetime
     explanation: str
+    latest: datetime | None = None
+    """Not to be put off beyond this; None: no such limit."""
     put_off: timedelta = timedelta(0)
     """By how much it is due later than its policy says, for want of budget."""
 
@@ -67,7 +69,7 @@ def postpone_first(connection: sa.Connection, queue: str, *, until: datetime) ->
     row = connection.execute(
         sa.text(
             "update remand.run_queue q set due_at = :until from (select x.workflow_id, x.step"
-            " from remand.run_queue x where x.queue = :queue and x.phase = 'failed' order by x.due_at limit 1"
+            " from remand.run_queue x where x.queue = :queue and x.phase = 'failed' order by x.due_at, x.workflow_id, x.step limit 1"
             " for update skip locked) first where q.workflow_id = first.workflow_id and q.step = first.step"
             " returning q.workflow_id, q.step"
         ),
