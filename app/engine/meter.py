@@ -20,6 +20,9 @@ from app.store.traffic import Source
 
 _EVERY_SECONDS = 1.0
 
+Stamped = tuple[Source, int]
+"""A source, and the second of the process's clock in which its attempts ended."""
+
 
 class Meter:
     """The counts of one process that are not added yet. `flush` may be called by another thread."""
@@ -38,7 +41,7 @@ class Meter:
         self._clock = clock
         self._seconds = seconds
         self._sources: dict[tuple[int, str], Source] = {}
-        self._counts: Counter[Source] = Counter()
+        self._counts: Counter[Stamped] = Counter()
         self._due = seconds() + _EVERY_SECONDS
 
     def learn(self, claims: Iterable[Claim]) -> None:
@@ -51,7 +54,7 @@ class Meter:
 
     def count(self, claim: Claim) -> None:
         """Count an attempt that ended; its claim was learned."""
-        self._counts[self._sources[claim.template_id, claim.step]] += 1
+        self._counts[self._sources[claim.template_id, claim.step], int(self._seconds())] += 1
 
     def flush(self, *, now: bool = False) -> None:
         """Add the counts if it is time, or at once. Transaction: own. Never in the way: see the module."""
@@ -59,7 +62,10 @@ class Meter:
             return
         self._due = self._seconds() + _EVERY_SECONDS
         counts, self._counts = self._counts, Counter()
+        # What a process kept while it had nothing to do is of then, not of now.
+        second = int(self._seconds())
+        aged = {(source, second - counted): attempts for (source, counted), attempts in counts.items()}
         try:
-            traffic.count(self._database, self._clock, counts)
+            traffic.count(self._database, self._clock, aged)
         except DatabaseUnreachable:
             self._counts.update(counts)

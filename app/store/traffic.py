@@ -18,20 +18,22 @@ from app.store.session import Database
 
 _ADD = (
     "insert into remand.traffic as x (namespace, handler, dependency, bucket, attempts, failures, retries)"
-    " select n, h, d, date_trunc('second', {now}), a, f, r from unnest({arrays}) g(n, h, d, a, f, r)"
+    " select n, h, d, date_trunc('second', {now}) - make_interval(secs => s), a, f, r"
+    " from unnest({arrays}) g(n, h, d, s, a, f, r)"
     # One order for everybody: two processes that count the same handlers must not wait for each other.
-    " order by d, h, n on conflict (dependency, handler, namespace, bucket) do update"
+    " order by d, h, n, s on conflict (dependency, handler, namespace, bucket) do update"
     " set attempts = x.attempts + excluded.attempts, failures = x.failures + excluded.failures,"
     " retries = x.retries + excluded.retries"
 )
 _COUNT = _ADD.format(
     now="coalesce(%s, clock_timestamp())",
-    arrays="%s::text[], %s::text[], %s::text[], %s::int[], %s::int[], %s::int[]",
+    arrays="%s::text[], %s::text[], %s::text[], %s::int[], %s::int[], %s::int[], %s::int[]",
 )
 _JOIN = sa.text(
     _ADD.format(
         now="cast(:now as timestamptz)",
-        arrays="cast(:n as text[]), cast(:h as text[]), cast(:d as text[]), cast(:a as int[]),"
+        arrays="cast(:n as text[]), cast(:h as text[]), cast(:d as text[]), cast(:s as int[]),"
+        " cast(:a as int[]),"
         " cast(:f as int[]), cast(:r as int[])",
     )
 )
@@ -56,12 +58,13 @@ class Tally:
     retries: int = 0
 
 
-def count(database: Database, clock: Clock, attempts: Mapping[Source, int]) -> None:
-    """Add attempts that ended to the current second. Transaction: own. Not idempotent."""
-    sources = list(attempts)
-    zeros = [0] * len(sources)
-    names = _names(sources)
-    database.call(_COUNT, (clock.fixed(), *names, [attempts[one] for one in sources], zeros, zeros))
+def count(database: Database, clock: Clock, attempts: Mapping[tuple[Source, int], int]) -> None:
+    """Add attempts that ended so many seconds ago. Transaction: own. Not idempotent."""
+    keys = list(attempts)
+    zeros = [0] * len(keys)
+    names = _names(source for source, _ in keys)
+    ages = [age for _, age in keys]
+    database.call(_COUNT, (clock.fixed(), *names, ages, [attempts[one] for one in keys], zeros, zeros))
 
 
 def add(connection: sa.Connection, tallies: Mapping[Source, Tally], now: datetime) -> None:
@@ -71,6 +74,7 @@ def add(connection: sa.Connection, tallies: Mapping[Source, Tally], now: datetim
     sources = list(tallies)
     namespaces, handlers, dependencies = _names(sources)
     values: dict[str, Any] = {"now": now, "n": namespaces, "h": handlers, "d": dependencies}
+    values["s"] = [0] * len(sources)
     values["a"] = [tallies[one].attempts for one in sources]
     values["f"] = [tallies[one].failures for one in sources]
     values["r"] = [tallies[one].retries for one in sources]
