@@ -174,14 +174,19 @@ class Drain:
             self._report.completed += settled.counted
             self._report.claimed += len(settled.claims)
             self._ring(settled.ring)
-            if settled.passed:
-                self._patiently(lambda: self._breakers.succeeded(settled.passed))
+            self._count_probes(settled)
             if settled.parked:
                 # Whoever held the workflow is likely done by now; if not, the rescue sweep applies it.
-                self._ring(self._patiently(lambda: self._queue.settle_parked(settled.parked)))
+                late = self._patiently(lambda: self._queue.settle_parked(settled.parked))
+                self._ring(late.ring)
+                self._count_probes(late)
         if ended.bad:
             self._record_failures(ended)
         return settled
+
+    def _count_probes(self, settled: Settled) -> None:
+        if settled.passed:
+            self._patiently(lambda: self._breakers.succeeded(settled.passed))
 
     def _settle(self, ended: Ended, queue: str, k: int) -> Settled:
         """Settle the batch; a result that Postgres refuses becomes a failure and harms no other."""

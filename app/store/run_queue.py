@@ -91,7 +91,7 @@ class Settled:
     counted: int = 0
     parked: int = 0
     passed: list[str] = field(default_factory=list)
-    """Dependencies whose breaker had let one of the results through."""
+    """Dependencies whose breaker had let results through, each once for every such result."""
 
 
 class RunQueue:
@@ -149,9 +149,9 @@ class RunQueue:
         )
         return _settled(rows)
 
-    def settle_parked(self, limit: int) -> list[str]:
-        """Apply parked results whose workflow is free; return the queues that got work. Transaction: own."""
-        return settle_parked(self._database, self._clock, limit, *self._times)[1]
+    def settle_parked(self, limit: int) -> Settled:
+        """Apply parked results whose workflow is free. Transaction: own."""
+        return settle_parked(self._database, self._clock, limit, *self._times)
 
     def fail(self, ended: Sequence[EndedBadly], *, by: str) -> set[tuple[UUID, str]]:
         """Record attempts that ended badly; return the steps of those that counted.
@@ -228,13 +228,14 @@ class RunQueue:
 
 def settle_parked(
     database: Database, clock: Clock, limit: int, timeout_seconds: float, slack_seconds: float
-) -> tuple[int, list[str]]:
-    """Apply parked results of any worker; return how many, and the queues that got work. Transaction: own."""
+) -> Settled:
+    """Apply parked results of any worker. Transaction: own."""
     rows = database.call(
-        "select settled, queues from remand.settle_parked(%s, %s, %s, %s)",
+        "select settled, queues, passed from remand.settle_parked(%s, %s, %s, %s)",
         (limit, timeout_seconds, slack_seconds, clock.fixed()),
     )
-    return rows[0][0], rows[0][1]
+    settled, queues, passed = rows[0]
+    return Settled(ring=queues, counted=settled, passed=passed)
 
 
 def fail_attempts(
@@ -278,7 +279,7 @@ def _settled(rows: Iterable[tuple[Any, ...]]) -> Settled:
             case "parked":
                 parked += 1
             case "passed":
-                passed.append(columns[1])
+                passed += [columns[1]] * columns[2]
             case _:
                 raise ValueError(f"settle returned an unknown kind {kind!r}")
     return Settled(claims, ring, counted, parked, passed)

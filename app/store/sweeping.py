@@ -72,9 +72,10 @@ def waiting_queues(database: Database) -> list[str]:
 
 
 def heard_queues(database: Database, limits: Limits, clock: Clock) -> set[str]:
-    """Return the queues that some live worker consumes. Transaction: own."""
+    """Return the queues, but for paused ones, that some live worker consumes. Transaction: own."""
     rows = database.call(
-        "select distinct unnest(queues) from remand.live_workers(%s, %s, %s, %s)",
+        "select unnest(queues) from remand.live_workers(%s, %s, %s, %s)"
+        " except select queue from remand.pauses",
         (limits.gone, limits.silent, limits.pause, clock.fixed()),
     )
     return {row[0] for row in rows}

@@ -7,9 +7,10 @@ from uuid import UUID
 
 import pytest
 
+from app.engine.limits import limits_of
 from app.engine.sweeps import rescue as rescue_sweep
 from app.engine.sweeps.partitions import partitions
-from app.engine.sweeps.rescue import limits_of, rescue
+from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
 from app.store import sweeping
 from app.store.ids import new_id

@@ -11,10 +11,12 @@ import json
 from dataclasses import dataclass
 
 from app.config import Settings
+from app.engine.breakers import Breakers
 from app.engine.context import Engine
+from app.engine.limits import limits_of
 from app.store import run_queue, sweeping
 from app.store.run_queue import EndedBadly, fail_attempts
-from app.store.sweeping import Limits, Orphan
+from app.store.sweeping import Orphan
 from app.telemetry import log
 from remand.errors import WorkerLost
 from remand.failure import capture
@@ -54,22 +56,18 @@ def rescue(engine: Engine) -> Rescued:
 
 
 def settle_parked(engine: Engine, limit: int = BATCH) -> int:
-    """Apply results that were parked while their workflow was locked; return how many. Transaction: own."""
+    """Apply results that were parked while their workflow was locked; return how many.
+
+    Transaction: own, and one a half-open breaker that had let some of them through.
+    """
     settings = engine.settings
-    settled, queues = run_queue.settle_parked(
+    settled = run_queue.settle_parked(
         engine.database, engine.clock, limit, settings.default_step_timeout_seconds, lease_slack(settings)
     )
-    engine.bell.ring(queues)
-    return settled
-
-
-def limits_of(settings: Settings) -> Limits:
-    """Return when a worker counts as dead."""
-    return Limits(
-        settings.worker_gone_after_seconds,
-        settings.worker_silent_after_seconds,
-        settings.rescue_pause_after_restart_seconds,
-    )
+    engine.bell.ring(settled.ring)
+    if settled.passed:
+        Breakers.of(engine).succeeded(settled.passed)
+    return settled.counted
 
 
 def lease_slack(settings: Settings) -> float:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.engine.breakers import Breakers
 from app.engine.budgets import forget_traffic
 from app.engine.context import Engine
-from app.engine.sweeps.rescue import limits_of
+from app.engine.limits import limits_of
 from app.store import sweeping
 from app.telemetry import log
 

@@ -3,7 +3,7 @@
 -- back claimed, up to p_k. A workflow whose row somebody else holds is not waited for: its results are parked.
 -- Rows: kind 'claimed' (a step to run, as from claim) | 'ring' (step = a queue that got work)
 --     | 'parked' (step of that workflow) | 'settled' (one per result that counted) | 'passed' (step = a dependency
---     whose breaker had let one of the results through).
+--     whose breaker had let results through, attempt = how many).
 create or replace function remand.settle(
   p_workflows uuid[], p_steps text[], p_attempts int[], p_results jsonb[], p_worker uuid, p_pid int,
   p_queue text, p_k int, p_timeout float, p_slack float, p_phase text default 'claimed',
@@ -90,7 +90,7 @@ begin
   union all
   select 'settled', d.w, d.n, 0, null, 0, false, null, null, null, null, null from done d
   union all
-  select 'passed', null, x.dependency, 0, null, 0, false, null, null, null, null, null
+  select 'passed', null, x.dependency, count(*)::int, null, 0, false, null, null, null, null, null
     from won x where x.gate = 'passed' group by x.dependency;
   if v_troubled is not null then perform remand.roll_up(v_troubled, 'settle', t); end if;
 end $$;
