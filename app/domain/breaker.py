@@ -17,6 +17,7 @@ from app.domain.retry import Category, Seconds
 from app.domain.states import BreakerState
 
 _LARGEST_GROWTH: Final = 30
+_MOST_AT_A_TIME: Final = 100_000
 
 Many = Annotated[int, Field(ge=1, le=1_000_000)]
 Positive = Annotated[Seconds, Field(gt=0)]
@@ -168,17 +169,19 @@ def after_failures(
 
 
 def after_probe(breaker: Breaker, spec: BreakerSpec, *, failed: int, now: datetime) -> Move | None:
-    """Return what the ended probes of a half-open breaker demand; `probes_succeeded` counts the good ones."""
+    """Return what the ended probes of a half-open breaker demand; `probes_succeeded` counts the good ones.
+
+    One that was turned off while it was open is closed by any answer: failures never open it.
+    """
     if breaker.state is not BreakerState.HALF_OPEN:
         return None
-    if failed:
+    if failed and spec.enabled:
         return _opening(breaker, "probe_failed", spec, now, "a probe failed")
-    if breaker.probes_succeeded < spec.probes:
+    if breaker.probes_succeeded < spec.probes and not failed:
         return None
     # The openings stay until all that was held is out: a relapse before that waits longer.
-    closing = _closing(
-        BreakerState.HALF_OPEN, "probes_succeeded", now, f"{breaker.probes_succeeded} probes succeeded"
-    )
+    told = "it is turned off" if failed else f"{breaker.probes_succeeded} probes succeeded"
+    closing = _closing(BreakerState.HALF_OPEN, "probes_succeeded", now, told)
     return replace(closing, openings=breaker.openings)
 
 
@@ -215,7 +218,7 @@ def allowance(
 
     `outstanding`: let through and not ended. Half-open: `probes` at a time. Closed: by the rate, at most what
     the time between two sweeps (of a second at most, or the time of one attempt) allows: a late sweep does
-    not catch up.
+    not catch up, and neither does one whose clock was set back.
     """
     if breaker.state is BreakerState.OPEN:
         return 0
@@ -225,8 +228,9 @@ def allowance(
         return None
     rate = release_rate(breaker, spec, now)
     since = breaker.released_at or breaker.releasing_since - timedelta(seconds=1)
-    elapsed = min((now - since).total_seconds(), max(min(1.0, sweep_seconds), 1.0 / rate))
-    return int(rate * elapsed + 1e-6)
+    longest = max(min(1.0, sweep_seconds), 1.0 / rate)
+    elapsed = min((now - since).total_seconds(), longest) if since <= now else longest
+    return min(int(rate * elapsed + 1e-6), _MOST_AT_A_TIME)
 
 
 def release_rate(breaker: Breaker, spec: BreakerSpec, now: datetime) -> float:

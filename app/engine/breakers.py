@@ -22,8 +22,9 @@ from app.domain.states import BreakerState
 from app.domain.template import Template
 from app.engine.bell import Bell
 from app.engine.context import Engine
+from app.engine.limits import limits_of
 from app.store import breakers as store
-from app.store import session
+from app.store import session, sweeping
 from app.store.breakers import Standing
 from app.store.failures import FailedAttempt
 from app.store.session import Connection, Database
@@ -32,6 +33,8 @@ from app.telemetry import log
 from remand.classify import UNCLASSIFIED
 
 HOLD_BATCH = 500
+HOLD_ROUNDS = 20
+"""How many batches one sweep puts aside: work that comes faster than that must not keep it from the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,11 @@ class Breakers:
         names = store.gating(self._database)
         if not names:
             return Swept()
-        held = self._hold_back()
+        held, all_held = self._hold_back()
+        heard = sweeping.heard_queues(self._database, limits_of(self._settings), self._clock)
         released, rung = 0, set[str]()
         for name in names:
-            count, queues = self._tend(name)
+            count, queues = self._tend(name, sorted(heard), all_held=all_held)
             released += count
             rung |= set(queues)
         bell.ring(rung)
@@ -184,13 +188,17 @@ class Breakers:
         if move.to_state is BreakerState.OPEN:
             self._hold_back()
 
-    def _hold_back(self) -> int:
+    def _hold_back(self) -> tuple[int, bool]:
+        """Return how much was put aside, and whether that was all there was."""
         held = 0
-        while count := store.hold_back(self._database, self._clock, HOLD_BATCH):
+        for _ in range(HOLD_ROUNDS):
+            count = store.hold_back(self._database, self._clock, HOLD_BATCH)
+            if count == 0:
+                return held, True
             held += count
-        return held
+        return held, False
 
-    def _tend(self, name: str) -> tuple[int, list[str]]:
+    def _tend(self, name: str, heard: Sequence[str], *, all_held: bool) -> tuple[int, list[str]]:
         released, rung = 0, list[str]()
         while True:
             with self._database.begin() as connection:
@@ -198,12 +206,15 @@ class Breakers:
                 if known is None:
                     return released, rung
                 now = self._now(connection)
-                move = rules.when_due(known, now)
+                # Probes that went well may be enough by now because fewer are asked for.
+                move = rules.when_due(known, now) or rules.after_probe(
+                    known, self.spec(name), failed=0, now=now
+                )
                 if move is not None:
                     store.move(connection, name, move, by="remand", now=now)
                     passed = _Passed(goes_on=True)
                 else:
-                    passed = self._let_through(connection, known, now)
+                    passed = self._let_through(connection, known, now, heard, all_held=all_held)
             if move is not None:
                 _tell(name, move, "remand")
             if passed.was_last:
@@ -213,22 +224,26 @@ class Breakers:
             if not passed.goes_on:
                 return released, rung
 
-    def _let_through(self, connection: Connection, known: Breaker, now: datetime) -> _Passed:
+    def _let_through(
+        self, connection: Connection, known: Breaker, now: datetime, heard: Sequence[str], *, all_held: bool
+    ) -> _Passed:
         name = known.name
+        # A probe that nobody would run tells nothing and keeps the others away.
+        probing = heard if known.state is BreakerState.HALF_OPEN else None
         allowed = rules.allowance(
             known,
             self.spec(name),
-            outstanding=store.passed(connection, name),
+            outstanding=0 if probing is None else store.probes_out(connection, name, probing),
             now=now,
             sweep_seconds=self._settings.ring_interval_seconds,
         )
         if allowed == 0:
             return _Passed()
         limit = HOLD_BATCH if allowed is None else allowed
-        count, queues = store.let_through(connection, name, limit, by="breaker", now=now)
+        count, queues = store.let_through(connection, name, limit, by="breaker", now=now, probing=probing)
         if known.state is BreakerState.CLOSED:
             store.note_release(connection, name, now)
-            if not store.holds_any(connection, name):
+            if all_held and not store.holds_any(connection, name):
                 store.end_release(connection, name)
                 return _Passed(count, queues, was_last=True)
         return _Passed(count, queues, goes_on=allowed is None and count > 0)
@@ -296,11 +311,14 @@ def show_breaker(engine: Engine, name: str) -> Standing:
 
 
 def _by_hand(engine: Engine, name: str, by: str, decide: Callable[[Breaker | None, datetime], Move]) -> Move:
-    with engine.database.begin() as connection:
-        known = store.lock(connection, name)
-        now = engine.now(connection)
-        move = decide(known, now)
-        store.move(connection, name, move, by=by, now=now)
+    while True:
+        with engine.database.begin() as connection:
+            known = store.lock(connection, name)
+            now = engine.now(connection)
+            move = decide(known, now)
+            # One without a row cannot be locked: it may have moved for the first time meanwhile.
+            if store.move(connection, name, move, by=by, now=now):
+                break
     _tell(name, move, by)
     Breakers.of(engine).sweep(engine.bell)
     return move

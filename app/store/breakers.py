@@ -143,12 +143,18 @@ def count_probes(connection: sa.Connection, name: str, succeeded: int) -> None:
     )
 
 
-def passed(connection: sa.Connection, name: str) -> int:
-    """Return how many attempts it let through that have not ended. Transaction: joins."""
+def probes_out(connection: sa.Connection, name: str, queues: Sequence[str]) -> int:
+    """Return how many attempts it let through that have not ended, but for what waits in other queues.
+
+    Transaction: joins.
+    """
     return int(
         connection.scalar(
-            sa.text("select count(*) from remand.run_queue where dependency = :name and gate = 'passed'"),
-            {"name": name},
+            sa.text(
+                "select count(*) from remand.run_queue where dependency = :name and gate = 'passed'"
+                " and (phase <> 'ready' or queue = any(:queues))"
+            ),
+            {"name": name, "queues": list(queues)},
         )
         or 0
     )
@@ -167,12 +173,30 @@ def holds_any(connection: sa.Connection, name: str) -> bool:
 
 
 def let_through(
-    connection: sa.Connection, name: str, limit: int, *, by: str, now: datetime
+    connection: sa.Connection,
+    name: str,
+    limit: int,
+    *,
+    by: str,
+    now: datetime,
+    probing: Sequence[str] | None = None,
 ) -> tuple[int, list[str]]:
-    """Let held steps through; return how many and the queues that got work. Transaction: joins."""
+    """Let held steps through; return how many and the queues that got work. Transaction: joins.
+
+    `probing`: as probes, those of these queues that were tried least.
+    """
     row = connection.execute(
-        sa.text("select released, queues from remand.let_through(:name, :limit, :by, :now)"),
-        {"name": name, "limit": limit, "by": by, "now": now},
+        sa.text(
+            "select released, queues from"
+            " remand.let_through(:name, :limit, :by, :now, cast(:queues as text[]))"
+        ),
+        {
+            "name": name,
+            "limit": limit,
+            "by": by,
+            "now": now,
+            "queues": None if probing is None else list(probing),
+        },
     ).one()
     return row[0], row[1]
 
