@@ -116,7 +116,7 @@ class LedgerService(ExampleServer):
     """The service that goes down."""
 
     def __init__(self) -> None:
-        super().__init__("examples.outage.service", url_variable="LEDGER_API_URL")
+        super().__init__("examples.outage.ledger", url_variable="LEDGER_API_URL")
 
     def switch(self, state: str) -> None:
         """Take it "down" or bring it "up"."""

@@ -345,7 +345,7 @@ def test_scenarios_are_distinct_and_cover_every_expectation() -> None:
 
 @pytest.fixture
 def ledger_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    command = [sys.executable, "-m", "examples.outage.service", "--port", "0"]
+    command = [sys.executable, "-m", "examples.outage.ledger", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = json.loads(process.stdout.readline())["url"]

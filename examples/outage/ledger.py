@@ -1,4 +1,4 @@
-"""The ledger's service as its own process: `python -m examples.outage.service --port 8809`.
+"""The ledger's service as its own process: `python -m examples.outage.ledger --port 8809`.
 
 It prints one line of JSON (`{"event": "ready", "port": …, "url": …}`) once it listens, on 127.0.0.1.
 `POST /switch {"state": "down"}` takes it down; it then still accepts calls, to count them, and breaks or
