@@ -167,8 +167,8 @@ def http_date(seconds: float) -> str:
     ],
     # Not by their values: dates differ from one test process to the next.
     ids=[
-        "none", "an hour", "lower case", "a fraction", "zero", "negative", "no number", "two headers", "a list",
-        "yesterday", "317 years", "300 digits", "a year and a day",
+        "none", "an hour", "lower case", "a fraction", "zero", "negative", "no number", "two headers",
+        "a list", "yesterday", "317 years", "300 digits", "a year and a day",
     ],
 )  # fmt: skip
 def test_a_header_becomes_the_instant_of_the_next_run(
