@@ -69,8 +69,10 @@ def postpone_first(connection: sa.Connection, queue: str, *, until: datetime) ->
     row = connection.execute(
         sa.text(
             "update remand.run_queue q set due_at = :until from (select x.workflow_id, x.step"
-            " from remand.run_queue x where x.queue = :queue and x.phase = 'failed' order by x.due_at, x.workflow_id, x.step limit 1"
-            " for update skip locked) first where q.workflow_id = first.workflow_id and q.step = first.step"
+            " from remand.run_queue x where x.queue = :queue and x.phase = 'failed'"
+            # As `take_failures` orders them: the first there must be the first here.
+            " order by x.due_at, x.workflow_id, x.step limit 1 for update skip locked) first"
+            " where q.workflow_id = first.workflow_id and q.step = first.step"
             " returning q.workflow_id, q.step"
         ),
         {"queue": queue, "until": until},

@@ -12,7 +12,8 @@ begin
   return query
   with due as (
     select q.workflow_id w, q.step n, q.attempt a, q.gate is not null passed from remand.run_queue q
-     where q.queue = p_queue and q.phase = 'failed' order by q.due_at limit p_k for update skip locked),
+     where q.queue = p_queue and q.phase = 'failed'
+     order by q.due_at, q.workflow_id, q.step limit p_k for update skip locked),
   flow as (
     select f.id, f.template_id from remand.workflows f
      where f.id in (select d.w from due d) order by f.id for update skip locked)
