@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
@@ -21,14 +22,17 @@ from app.engine.pauses import pause_queue
 from app.engine.sweeps.ring import ring
 from app.store import breakers as store
 from app.store.breakers import Standing
+from app.store.ids import new_id
 from app.store.run_queue import Completed, EndedBadly
 from app.store.session import Database
 from app.store.workflows import lock_workflow
 from remand import PermanentError
 from remand.failure import capture
+from tests.support.clock import NOON
 from tests.support.engine import Harness, settings_for
 from tests.support.shapes import always, fails, shape
 from tests.support.threads import together, values
+from tests.support.waiting import eventually
 
 RESET = ConnectionResetError("reset")
 ONE = shape("one", {"a": ()})
@@ -37,6 +41,15 @@ AFAR = shape("afar", {"a": ()}, each={"a": {"queue": "afar"}})
 TRIP = {"enabled": True, "failures": 3, "cool_down_seconds": 30, "release_per_second": 2}
 
 Rig = Callable[..., Harness]
+
+
+class PostgresClock:
+    """As in production: the instant is Postgres' own."""
+
+    now = NOON
+
+    def fixed(self) -> None:
+        return None
 
 
 @pytest.fixture
@@ -83,6 +96,15 @@ def half_open(harness: Harness, waiting: int = 1) -> list[UUID]:
     harness.sweep_ring()
     assert state(harness) is BreakerState.HALF_OPEN
     return ids
+
+
+def wait_for_lock(database: Database) -> None:
+    """Return once somebody in this database waits for a lock."""
+    query = (
+        "select 1 from pg_locks l join pg_stat_activity a using (pid)"
+        " where not l.granted and a.datname = current_database()"
+    )
+    eventually(lambda: database.call(query), message="nobody waits for a lock")
 
 
 # Clocks
@@ -273,6 +295,48 @@ def test_what_is_given_back_after_it_opened_again_is_not_claimed(rig: Rig) -> No
     assert harness.worker.queue.claim("steps", 9) == []
     harness.sweep_ring()
     assert standing(harness).held == 2
+
+
+def test_nothing_is_held_before_it_was_enqueued(database: Database) -> None:
+    """The moves of a step are ordered by their instants: the sweep's must be of after it saw the step."""
+    harness = Harness(database, PostgresClock(), settings=settings_for(breaker=TRIP))  # type: ignore[arg-type]
+    harness.publish(ONE)
+    template = harness.engine.templates.find("t/one").id
+    open_breaker(harness.engine, "h", by="ann")
+
+    with ThreadPoolExecutor(1) as beside:
+        with database.begin() as other:
+            other.exec_driver_sql("lock table remand.run_queue")
+            sweep = beside.submit(store.hold_back, database, harness.clock, 9)
+            wait_for_lock(database)
+            workflow = new_id()
+            other.exec_driver_sql(
+                "select remand.submit(%s, array[%s]::uuid[], array['1']::jsonb[], array[null]::text[],"
+                " array[null]::smallint[], 'test')",
+                (template, workflow),
+            )
+        held = sweep.result(10)
+
+    assert held == 1
+    assert harness.moves(workflow, "a") == ["enqueue", "hold"]
+
+
+def test_nothing_is_cancelled_before_it_was_claimed(database: Database) -> None:
+    """A person who waits for a claim has looked at the clock before it."""
+    harness = Harness(database, PostgresClock(), settings=settings_for())  # type: ignore[arg-type]
+    harness.publish(ONE)
+    workflow = harness.submit("t/one")
+    worker = harness.worker.id
+
+    with ThreadPoolExecutor(1) as beside:
+        with database.begin() as other:
+            other.exec_driver_sql("select 1 from remand.run_queue for update")
+            person = beside.submit(operate.cancel, harness.engine, workflow, Who("ann"))
+            wait_for_lock(database)
+            other.exec_driver_sql("select remand.claim('steps', 1, %s, 1, 60, 60)", (worker,))
+        assert person.result(10).changed
+
+    assert harness.moves(workflow, "a") == ["enqueue", "start", "cancel"]
 
 
 @pytest.mark.parametrize("how", ["hold", "pass"])

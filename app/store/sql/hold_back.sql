@@ -3,7 +3,7 @@
 create or replace function remand.hold_back(p_limit int, p_now timestamptz default null) returns int
 language plpgsql set enable_seqscan = off as $$
 declare
-  t timestamptz := coalesce(p_now, clock_timestamp());
+  t timestamptz;
   v_gated text[] := array(select remand.gating());
   v_workflows uuid[]; v_steps text[];
 begin
@@ -15,6 +15,7 @@ begin
     select f.id from remand.workflows f where f.id in (select d.w from due d) order by f.id for update skip locked)
   select array_agg(d.w), array_agg(d.n) into v_workflows, v_steps from due d join flow f on f.id = d.w;
   if v_workflows is null then return 0; end if;
+  t := coalesce(p_now, clock_timestamp());  -- after the look: none of them was enqueued later than it was held
   update remand.run_queue q set phase = 'waiting', gate = 'held'
     from unnest(v_workflows, v_steps) g(w, n) where q.workflow_id = g.w and q.step = g.n;
   perform remand.move_steps(v_workflows, v_steps, array['enqueued'], 'hold', 'waiting_for_retry', 'breaker', null, t);

@@ -1,5 +1,6 @@
 -- The mover of steps off the straight road: compare-and-set on the state, history with it. Moves that the rows
 -- keep as instants (enqueued_at, started_at) are written to history first. Joins the caller's transaction.
+-- No move is earlier than the one before it, however long its caller waited for the row after it looked at the clock.
 -- What a person ended no longer names a worker nor holds a result that was parked: no attempt won it, and one
 -- under way is recorded as interrupted.
 -- Returns the steps that moved; a step in another state is left alone.
@@ -15,20 +16,21 @@ declare
 begin
   return query
   with before as (
-    select s.workflow_id w, s.name n, s.state, s.enqueued_at, s.started_at, s.attempt, s.worker
+    select s.workflow_id w, s.name n, s.state, s.enqueued_at, s.started_at, s.attempt, s.worker,
+           greatest(p_now, s.enqueued_at, s.started_at) at
       from (select distinct g.w, g.n from unnest(p_workflows, p_steps) g(w, n)) k
       join remand.steps s on s.workflow_id = k.w and s.name = k.n
      where s.state = any(p_from) order by 1, 2 for update of s),
   moved as (
     update remand.steps s
-       set state = p_to, enqueued_at = null, started_at = null, ended_at = case when v_final then p_now end,
+       set state = p_to, enqueued_at = null, started_at = null, ended_at = case when v_final then b.at end,
            worker = case when v_by_hand then null else s.worker end,
            result = case when v_by_hand then null else s.result end
       from before b where s.workflow_id = b.w and s.name = b.n
     returning s.workflow_id w, s.name n),
   cut_short as (
     insert into remand.attempts (workflow_id, step, attempt, outcome, worker, started_at, ended_at)
-      select b.w, b.n, b.attempt, 'interrupted', b.worker, b.started_at, p_now from before b
+      select b.w, b.n, b.attempt, 'interrupted', b.worker, b.started_at, b.at from before b
        where v_by_hand and b.state in ('in_progress', 'enqueued_for_orchestration')),
   written as (
     insert into remand.history (workflow_id, kind, step, from_state, event, to_state, at, by, reason)
@@ -39,7 +41,7 @@ begin
               select b.w, b.n, 2, 'enqueued', 'start', 'in_progress', b.started_at, 'claim', null
                 from before b where b.started_at is not null
               union all
-              select b.w, b.n, 3, b.state, p_event, p_to, p_now, p_by, p_reason from before b) m
+              select b.w, b.n, 3, b.state, p_event, p_to, b.at, p_by, p_reason from before b) m
        order by m.w, m.n, m.o)
   select m.w, m.n from moved m;
 end $$;
