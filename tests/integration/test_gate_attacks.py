@@ -321,22 +321,33 @@ def test_nothing_is_held_before_it_was_enqueued(database: Database) -> None:
     assert harness.moves(workflow, "a") == ["enqueue", "hold"]
 
 
-def test_nothing_is_cancelled_before_it_was_claimed(database: Database) -> None:
-    """A person who waits for a claim has looked at the clock before it."""
+@pytest.mark.parametrize("what", ["start", "fail"])
+def test_nothing_is_cancelled_before_what_the_person_waited_for(database: Database, what: str) -> None:
+    """Who waits for a worker's rows has looked at the clock before the worker did."""
     harness = Harness(database, PostgresClock(), settings=settings_for())  # type: ignore[arg-type]
     harness.publish(ONE)
     workflow = harness.submit("t/one")
-    worker = harness.worker.id
+    worker = harness.worker
+    claims = worker.queue.claim("steps", 1) if what == "fail" else []
 
     with ThreadPoolExecutor(1) as beside:
         with database.begin() as other:
             other.exec_driver_sql("select 1 from remand.run_queue for update")
             person = beside.submit(operate.cancel, harness.engine, workflow, Who("ann"))
             wait_for_lock(database)
-            other.exec_driver_sql("select remand.claim('steps', 1, %s, 1, 60, 60)", (worker,))
+            if claims:
+                other.exec_driver_sql(
+                    "select remand.fail_attempts(array[%s]::uuid[], array['a'], array[1],"
+                    " array[%s]::uuid[], array['failed'], array['{}']::jsonb[], array['linear'],"
+                    " array['retry.linear'], 'drain')",
+                    (workflow, worker.id),
+                )
+            else:
+                other.exec_driver_sql("select remand.claim('steps', 1, %s, 1, 60, 60)", (worker.id,))
         assert person.result(10).changed
 
-    assert harness.moves(workflow, "a") == ["enqueue", "start", "cancel"]
+    expected = ["enqueue", "start", *(["fail"] if claims else []), "cancel"]
+    assert harness.moves(workflow, "a") == expected
 
 
 @pytest.mark.parametrize("how", ["hold", "pass"])

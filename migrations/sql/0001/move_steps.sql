@@ -13,11 +13,14 @@ language plpgsql set enable_seqscan = off as $$
 declare
   v_final boolean := p_to in ('complete', 'error', 'cancelled', 'resolved_manually');
   v_by_hand boolean := p_event in ('cancel', 'resolve_manually', 'complete_manually');
+  -- Workers park and fail without the workflow's row, so a person may have waited for them.
+  v_now timestamptz := greatest(p_now, case when v_by_hand then
+    (select max(h.at) from remand.history h where h.workflow_id = any(p_workflows)) end);
 begin
   return query
   with before as (
     select s.workflow_id w, s.name n, s.state, s.enqueued_at, s.started_at, s.attempt, s.worker,
-           greatest(p_now, s.enqueued_at, s.started_at) at
+           greatest(v_now, s.enqueued_at, s.started_at) at
       from (select distinct g.w, g.n from unnest(p_workflows, p_steps) g(w, n)) k
       join remand.steps s on s.workflow_id = k.w and s.name = k.n
      where s.state = any(p_from) order by 1, 2 for update of s),
