@@ -85,6 +85,8 @@ def test_c_code_that_never_yields_ends_in_the_hard_limit(site: Site) -> None:
 
 
 def test_soft_limit_interrupts_a_sleeping_step_without_a_kill(site: Site) -> None:
+    # The child that the test before has lost may not have its successor yet.
+    eventually(lambda: len(site.children("steps")) == 2, timeout=60)
     before = set(site.children("steps"))
     workflow = site.submit("site/timed", seconds=30)
     eventually(lambda: site.workflow(workflow).state == "blocked_by_failures", timeout=60)
