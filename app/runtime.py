@@ -86,7 +86,7 @@ class Runtime:
             ),
             bell=self.engine.bell,
             settings=self.settings,
-            breakers=Breakers.of(self.engine),
+            breakers=Breakers(self.engine),
             meter=Meter(self.database, self.engine.templates, self.engine.clock),
             watch=watch,
         )

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from app.domain.retry import Category, Seconds
 from app.domain.states import BreakerState
+from remand.classify import UNCLASSIFIED
 
 _LARGEST_GROWTH: Final = 30
 _MOST_AT_A_TIME: Final = 100_000
@@ -142,14 +143,12 @@ class Move:
     release_all: bool = False
 
 
-def counts(
-    category: str, rule: str, outcome: str, spec: BreakerSpec, *, unclassified: str = "unclassified"
-) -> bool:
+def counts(category: str, rule: str, outcome: str, spec: BreakerSpec) -> bool:
     """Return whether an attempt that ended so speaks against the dependency.
 
     A lost worker does not, and neither does a failure that no rule knows: it is more likely a bug here.
     """
-    return outcome != "lost" and rule != unclassified and category in spec.categories
+    return outcome != "lost" and rule != UNCLASSIFIED and category in spec.categories
 
 
 def after_failures(

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 
-from app.clock import Clock
-from app.config import Settings
 from app.domain import breaker as rules
 from app.domain.breaker import Breaker, BreakerSpec, Move, resolve_breaker
 from app.domain.errors import BreakerNotFound
@@ -24,13 +22,12 @@ from app.engine.bell import Bell
 from app.engine.context import Engine
 from app.engine.limits import limits_of
 from app.store import breakers as store
-from app.store import session, sweeping
+from app.store import sweeping
 from app.store.breakers import Standing
 from app.store.failures import FailedAttempt
-from app.store.session import Connection, Database
+from app.store.session import Connection
 from app.store.traffic import Source
 from app.telemetry import log
-from remand.classify import UNCLASSIFIED
 
 HOLD_BATCH = 500
 HOLD_ROUNDS = 20
@@ -70,17 +67,10 @@ class _Passed:
 class Breakers:
     """The breakers as one process sees them."""
 
-    def __init__(self, database: Database, clock: Clock, settings: Settings) -> None:
-        self._database = database
-        self._clock = clock
-        self._settings = settings
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self.spec: Callable[[str], BreakerSpec] = cache(self._resolve)
         """Returns the rules of the breaker of a dependency."""
-
-    @classmethod
-    def of(cls, engine: Engine) -> Breakers:
-        """Make them from the parts of an engine."""
-        return cls(engine.database, engine.clock, engine.settings)
 
     def note(self, taken: Iterable[tuple[FailedAttempt, Template]]) -> Noted:
         """Return what failed attempts say of their dependencies. Pure but for the settings."""
@@ -91,9 +81,7 @@ class Breakers:
             source = source_of(template, attempt.step, attempt.handler)
             verdict = attempt.failure["classification"]
             spec = self.spec(source.dependency)
-            if rules.counts(
-                verdict["category"], verdict["rule"], attempt.outcome, spec, unclassified=UNCLASSIFIED
-            ):
+            if rules.counts(verdict["category"], verdict["rule"], attempt.outcome, spec):
                 failures[source] += 1
                 failed[source.dependency] += attempt.passed
             elif attempt.passed and attempt.outcome != "lost":
@@ -118,11 +106,13 @@ class Breakers:
 
         Idempotent: two at once share the work, and the rate is kept by the breaker's own row.
         """
-        names = store.gating(self._database)
+        names = store.gating(self._engine.database)
         if not names:
             return Swept()
         held, all_held = self._hold_back()
-        heard = sweeping.heard_queues(self._database, limits_of(self._settings), self._clock)
+        heard = sweeping.heard_queues(
+            self._engine.database, limits_of(self._engine.settings), self._engine.clock
+        )
         released, rung = 0, set[str]()
         for name in names:
             count, queues = self._tend(name, sorted(heard), all_held=all_held)
@@ -132,15 +122,15 @@ class Breakers:
         return Swept(held, released, tuple(sorted(rung)))
 
     def _resolve(self, name: str) -> BreakerSpec:
-        own = self._settings.breakers.get(name)
-        return resolve_breaker(self._settings.breaker, *([own] if own is not None else []))
+        own = self._engine.settings.breakers.get(name)
+        return resolve_breaker(self._engine.settings.breaker, *([own] if own is not None else []))
 
     def _suspects(self, names: set[str]) -> list[str]:
         """Return those of the names whose counts would open them: looked at without a lock first."""
         if not names:
             return []
-        with self._database.begin() as connection:
-            now = self._now(connection)
+        with self._engine.database.begin() as connection:
+            now = self._engine.now(connection)
             found = self._judged(connection, sorted(names), now)
             return [name for name, known in found.items() if self._opening(name, known, now) is not None]
 
@@ -163,7 +153,7 @@ class Breakers:
     def _count_probes(self, answered: Counter[str], failed: Counter[str]) -> None:
         names = answered.keys() | failed.keys()
         # One that lets go of what it held is left alone: each result would keep the sweep from its row.
-        for name in store.probing(self._database, names) if names else ():
+        for name in store.probing(self._engine.database, names) if names else ():
             self._after_probes(name, answered[name], failed[name])
 
     def _after_probes(self, name: str, succeeded: int, failed: int) -> None:
@@ -178,9 +168,9 @@ class Breakers:
         self._move(name, decide)
 
     def _move(self, name: str, decide: Callable[[Connection, datetime], Move | None]) -> None:
-        with self._database.begin() as connection:
+        with self._engine.database.begin() as connection:
             store.lock(connection, name)
-            now = self._now(connection)
+            now = self._engine.now(connection)
             move = decide(connection, now)
             if move is None or not store.move(connection, name, move, by="remand", now=now):
                 return
@@ -192,7 +182,7 @@ class Breakers:
         """Return how much was put aside, and whether that was all there was."""
         held = 0
         for _ in range(HOLD_ROUNDS):
-            count = store.hold_back(self._database, self._clock, HOLD_BATCH)
+            count = store.hold_back(self._engine.database, self._engine.clock, HOLD_BATCH)
             if count == 0:
                 return held, True
             held += count
@@ -201,11 +191,11 @@ class Breakers:
     def _tend(self, name: str, heard: Sequence[str], *, all_held: bool) -> tuple[int, list[str]]:
         released, rung = 0, list[str]()
         while True:
-            with self._database.begin() as connection:
+            with self._engine.database.begin() as connection:
                 known = store.lock(connection, name, wait=False)
                 if known is None:
                     return released, rung
-                now = self._now(connection)
+                now = self._engine.now(connection)
                 # Probes that went well may be enough by now because fewer are asked for.
                 move = rules.when_due(known, now) or rules.after_probe(
                     known, self.spec(name), failed=0, now=now
@@ -235,7 +225,7 @@ class Breakers:
             self.spec(name),
             outstanding=0 if probing is None else store.probes_out(connection, name, probing),
             now=now,
-            sweep_seconds=self._settings.ring_interval_seconds,
+            sweep_seconds=self._engine.settings.ring_interval_seconds,
         )
         if allowed == 0:
             return _Passed()
@@ -248,14 +238,10 @@ class Breakers:
                 return _Passed(count, queues, was_last=True)
         return _Passed(count, queues, goes_on=allowed is None and count > 0)
 
-    def _now(self, connection: Connection) -> datetime:
-        fixed = self._clock.fixed()
-        return fixed if fixed is not None else session.clock_timestamp(connection)
-
 
 def source_of(template: Template, step: str, handler: str) -> Source:
     """Return what an attempt of a step is counted under."""
-    known = next((one for one in template.steps if one.name == step), None)
+    known = template.step(step)
     return Source(template.namespace, handler, handler if known is None else known.watched)
 
 
@@ -320,7 +306,7 @@ def _by_hand(engine: Engine, name: str, by: str, decide: Callable[[Breaker | Non
             if store.move(connection, name, move, by=by, now=now):
                 break
     _tell(name, move, by)
-    Breakers.of(engine).sweep(engine.bell)
+    Breakers(engine).sweep(engine.bell)
     return move
 
 

@@ -44,7 +44,7 @@ def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied
     Raises what one failure cannot be decided for, after all others.
     """
     applied = Applied()
-    breakers = Breakers.of(engine)
+    breakers = Breakers(engine)
     size = batch
     postponed: set[object] = set()
     while True:

@@ -180,7 +180,7 @@ def dependencies(engine: Engine) -> list[str]:
 
 def _standings(engine: Engine, names: Sequence[str] | None) -> list[BreakerStanding]:
     known = {one.breaker.name: one for one in store.listed(engine.database)}
-    spec = Breakers.of(engine).spec
+    spec = Breakers(engine).spec
     wanted = list(known) if names is None else list(names)
     with engine.database.begin() as connection:
         now = engine.now(connection)

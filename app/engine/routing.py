@@ -40,8 +40,8 @@ class Routing:
 
     def spec(self, template: Template, step: str) -> RetrySpec:
         """Return the retry rules of a step: the step's over the template's over the settings'."""
-        own = next((known.retry for known in template.steps if known.name == step), None)
-        layers = [self._settings.retry, template.retry, *([own] if own is not None else [])]
+        own = template.step(step)
+        layers = [self._settings.retry, template.retry, *([own.retry] if own is not None else [])]
         return resolve_retry(*layers)
 
     def book(self, claim: Claim) -> RuleBook:

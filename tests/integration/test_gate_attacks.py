@@ -174,7 +174,7 @@ def test_every_probe_of_a_batch_counts(rig: Rig) -> None:
     assert len(claims) == 3
 
     settled = harness.worker.queue.settle([Completed(one, "1") for one in claims], "steps", 0)
-    Breakers.of(harness.engine).succeeded(settled.passed)
+    Breakers(harness.engine).succeeded(settled.passed)
 
     assert state(harness) is BreakerState.CLOSED
 

@@ -104,7 +104,7 @@ def test_hard_timeout_grace_seconds_puts_off_the_kill_and_the_end_of_the_lease(
         routing=Routing(harness.engine.templates, harness.settings),
         bell=harness.bell,
         settings=harness.settings,
-        breakers=Breakers.of(harness.engine),
+        breakers=Breakers(harness.engine),
         meter=Meter(harness.database, harness.engine.templates, harness.clock),
         watch=watch,
     )

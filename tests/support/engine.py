@@ -92,7 +92,7 @@ class Worker:
             routing=Routing(engine.templates, engine.settings),
             bell=engine.bell,
             settings=engine.settings,
-            breakers=Breakers.of(engine),
+            breakers=Breakers(engine),
             meter=Meter(engine.database, engine.templates, engine.clock),
             pause=lambda seconds: None,
         )

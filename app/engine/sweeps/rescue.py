@@ -66,7 +66,7 @@ def settle_parked(engine: Engine, limit: int = BATCH) -> int:
     )
     engine.bell.ring(settled.ring)
     if settled.passed:
-        Breakers.of(engine).succeeded(settled.passed)
+        Breakers(engine).succeeded(settled.passed)
     return settled.counted
 
 

@@ -37,7 +37,7 @@ def ring(engine: Engine) -> Rung:
             break
     if woken:
         log("sweep.ended", sweep="ring", moved=woken)
-    released = Breakers.of(engine).sweep(engine.bell).released
+    released = Breakers(engine).sweep(engine.bell).released
     forget_traffic(engine)
     waiting = sweeping.waiting_queues(engine.database)
     if not waiting:
