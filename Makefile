@@ -122,7 +122,7 @@ format: install ## Format, and repair what ruff can repair
 
 ## Maintain -----------------------------------------------------------------------------------------
 
-.PHONY: lock docs clean
+.PHONY: lock docs schema clean
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command "make lock"
 lock: install ## Write requirements/ anew from pyproject.toml (newer versions: ARGS=--upgrade)
@@ -133,6 +133,9 @@ lock: install ## Write requirements/ anew from pyproject.toml (newer versions: A
 
 docs: install ## Write the generated parts of docs/ anew
 	@$(BIN)/python -m app.cli.docgen
+
+schema: install ## Write the unreleased migration anew from app/store/tables and app/store/sql
+	@$(BIN)/python -m migrations.draft
 
 clean: ## Remove caches and what was built (not .venv*, not .remand)
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

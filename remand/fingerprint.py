@@ -42,7 +42,11 @@ def fingerprint(error_class: str, message: str, traceback: str = "") -> str:
 
     With a traceback (Python's own form) the place of the raise counts, too: file and function, not the line.
     """
-    parts = (error_class, masked(message), _place(traceback))
+    return digest(error_class, masked(message), _place(traceback))
+
+
+def digest(*parts: str) -> str:
+    """Return 16 hexadecimal digits that name these texts in this order."""
     return blake2b("\x00".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

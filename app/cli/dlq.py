@@ -82,7 +82,7 @@ def _listing(found: Sequence[DeadLetter]) -> RenderableType:
                 state(one.status),
                 one.closed_by or one.claimed_by or "–",
                 workflows[one.workflow_id],
-                f"{one.namespace}/{one.template} {one.step}",
+                f"{one.ref} {one.step}",
                 f"{one.error_class.rpartition('.')[2]}: {one.error_message.partition(chr(10))[0]}",
             )
             for one in found
@@ -126,7 +126,7 @@ def _heading(letter: DeadLetter) -> RenderableType:
         [
             ("dead letter", str(letter.id)),
             ("status", state(letter.status)),
-            ("workflow", f"{letter.workflow_id} ({letter.namespace}/{letter.template})"),
+            ("workflow", f"{letter.workflow_id} ({letter.ref})"),
             (
                 "step",
                 f"{letter.step} (handler {letter.handler}, queue {letter.queue}, worker {letter.worker})",

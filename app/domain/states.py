@@ -105,6 +105,17 @@ class DeadLetterStatus(StrEnum):
         return self in (DeadLetterStatus.PENDING, DeadLetterStatus.INVESTIGATING)
 
 
+class GroupState(StrEnum):
+    """How a group of dead letters with one cause stands."""
+
+    OPEN = "open"
+    """Its cause is there, and nobody looks at it; in: its first letter, a letter after it was resolved."""
+    INVESTIGATING = "investigating"
+    """Somebody owns it."""
+    RESOLVED = "resolved"
+    """Declared dealt with; a new letter opens it again."""
+
+
 class Phase(StrEnum):
     """Why a step has a row in the run queue."""
 

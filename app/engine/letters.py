@@ -4,22 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from app.config import Settings
 from app.domain.snapshot import fit
+from app.domain.states import DeadReason
 from app.domain.template import Template
 from app.store import dlq
 from app.store.failures import DecidedDeath
+from app.store.groups import Cause, Reopened, ensure_groups
 from app.store.session import Connection
 from app.store.snapshots import read_snapshots, worker_names
 from app.store.templates import Templates
 from app.telemetry import log
+from remand.fingerprint import digest, fingerprint, masked
 from remand.redact import redact_json
 
 SYSTEM = "remand"
+
+
+DEFAULT_DEAD_QUEUE = "default"
+WEIGHTS = {
+    DeadReason.DEPENDENCY_CYCLE_DETECTED: 1000,
+    DeadReason.MAX_RETRIES_EXCEEDED: 500,
+    DeadReason.PERMANENT_FAILURE: 400,
+    DeadReason.WORKER_LOST: 300,
+    DeadReason.EXPIRED: 200,
+    DeadReason.STALENESS_TIMEOUT: 100,
+    DeadReason.WORKER_UNAVAILABLE: 50,
+    DeadReason.MANUAL_DLQ: 10,
+}
+"""Minutes that a letter of a reason is ahead of its age in the triage queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +70,23 @@ def open_letters(
         for workflow_id, parts in read.items()
     }
     workers = worker_names(connection, [death.failed.worker for death in deaths])
+    causes = [_cause(death, templates.get(death.failed.template_id).template) for death in deaths]
+    groups, reopened = ensure_groups(connection, causes, now)
+    _note_reopened(connection, reopened, now)
     opened = []
-    for death in deaths:
+    for death, cause in zip(deaths, causes, strict=True):
         template = templates.get(death.failed.template_id).template
         snapshot = snapshots[death.failed.workflow_id]
         worker = workers.get(death.failed.worker, "unknown") if death.failed.worker is not None else "unknown"
-        letter_id = _open(connection, death, template=template, snapshot=snapshot, worker=worker, now=now)
+        letter_id = _open(
+            connection,
+            death,
+            template=template,
+            group_id=groups[cause.fingerprint],
+            snapshot=snapshot,
+            worker=worker,
+            now=now,
+        )
         if letter_id is not None:
             opened.append(Opened(letter_id, death))
     return opened
@@ -80,11 +108,41 @@ def log_opened(opened: Sequence[Opened]) -> None:
         )
 
 
+def _cause(death: DecidedDeath, template: Template) -> Cause:
+    failed, failure = death.failed, death.failed.failure
+    error_class, message = failure["error_class"], failure["message"]
+    cause = digest(
+        fingerprint(error_class, message, failure.get("traceback") or ""), failed.handler, template.namespace
+    )
+    return Cause(
+        fingerprint=digest(cause, failed.step, template.ref),
+        cause=cause,
+        namespace=template.namespace,
+        template=template.name,
+        version=template.version,
+        step=failed.step,
+        handler=failed.handler,
+        error_class=error_class,
+        message=masked(message),
+        category=failure["classification"]["category"],
+    )
+
+
+def _note_reopened(connection: Connection, reopened: Sequence[Reopened], now: datetime) -> None:
+    for group in reopened:
+        how = f": {group.resolution}" if group.resolution else ""
+        text = (
+            f"came back; {group.resolved_by} had resolved it at {group.resolved_at:%Y-%m-%d %H:%M} UTC{how}"
+        )
+        dlq.add_group_note(connection, group.id, author=SYSTEM, text=text, now=now)
+
+
 def _open(
     connection: Connection,
     death: DecidedDeath,
     *,
     template: Template,
+    group_id: UUID,
     snapshot: dict[str, Any],
     worker: str,
     now: datetime,
@@ -104,19 +162,24 @@ def _open(
             "source": "step",
             "source_id": f"{failed.workflow_id}:{failed.step}:{failed.attempt}",
             "namespace": template.namespace,
-            "template": f"{template.name}:{template.version}",
+            "template": template.name,
+            "version": template.version,
             "step": failed.step,
             "handler": failed.handler,
             "queue": failed.queue,
+            "dead_queue": DEFAULT_DEAD_QUEUE,
+            "group_id": group_id,
             "attempts": failed.attempt,
             "reason": death.reason,
             "category": classification["category"],
+            "policy": failed.policy,
             "rule": classification["rule"],
             "error_class": failed.failure["error_class"],
             "error_message": failed.failure["message"],
             "worker": worker,
             "status": "pending",
             "opened_at": now,
+            "triage_at": now - timedelta(minutes=WEIGHTS[DeadReason(death.reason)]),
             "snapshot": snapshot,
             "metadata": {"explanation": death.explanation},
         },

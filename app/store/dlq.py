@@ -30,25 +30,40 @@ class DeadLetter:
     source_id: str
     namespace: str
     template: str
+    version: str
     step: str
     handler: str
     queue: str
+    dead_queue: str
+    group_id: UUID
     attempts: int
     reason: str
     category: str
+    policy: str
     rule: str
     error_class: str
     error_message: str
     worker: str
     status: DeadLetterStatus
     opened_at: datetime
+    triage_at: datetime
     claimed_by: str | None
     claimed_at: datetime | None
     closed_by: str | None
     closed_at: datetime | None
     resolution: str | None
+    labels: list[str]
+    links: list[str]
+    follows: UUID | None
+    requeues: int
+    requeue_at: datetime | None
     snapshot: dict[str, Any]
     metadata: dict[str, Any]
+
+    @property
+    def ref(self) -> str:
+        """The template, "namespace/name:version"."""
+        return f"{self.namespace}/{self.template}:{self.version}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +131,10 @@ def list_dead_letters(
     if reason is not None:
         query = query.where(dead_letters.c.reason == reason)
     if template is not None:
-        named = dead_letters.c.namespace + "/" + sa.func.split_part(dead_letters.c.template, ":", 1)
-        query = query.where(
-            (named == template) | (sa.func.split_part(dead_letters.c.template, ":", 1) == template)
-        )
+        namespace, slash, name = template.rpartition("/")
+        query = query.where(dead_letters.c.template == name.partition(":")[0])
+        if slash:
+            query = query.where(dead_letters.c.namespace == namespace)
     with database.begin() as connection:
         return [_letter(row) for row in connection.execute(query)]
 
@@ -196,6 +211,15 @@ def add_note(connection: sa.Connection, letter_id: UUID, *, author: str, text: s
         sa.insert(dead_letter_notes).values(
             id=new_id(), dead_letter_id=letter_id, at=now, author=author, text=text
         )
+    )
+
+
+def add_group_note(
+    connection: sa.Connection, group_id: UUID, *, author: str, text: str, now: datetime
+) -> None:
+    """Append a note to a group. Transaction: joins."""
+    connection.execute(
+        sa.insert(dead_letter_notes).values(id=new_id(), group_id=group_id, at=now, author=author, text=text)
     )
 
 

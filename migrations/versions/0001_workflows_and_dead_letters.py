@@ -46,19 +46,29 @@ _FUNCTIONS = (
     "live_workers",
     "moves",
     "all_attempts",
+    "count_letters",
+    "fold_letters",
 )
 _PARTITIONED = ("workflows", "steps", "attempts", "history")
 _SHOWN_TO_READERS = (
     "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps"
 )  # fmt: skip
 _TABLES = (
+    "audit_log",
+    "dead_letter_hours",
+    "dead_letter_counts",
+    "dead_letter_deltas",
     "dead_letter_notes",
     "dead_letters",
+    "dead_letter_groups",
+    "queue_settings",
+    "dead_queues",
     "workers",
     "identities",
     "unclassified",
     "retry_budgets",
     "traffic",
+    "template_pauses",
     "pauses",
     "breaker_moves",
     "breakers",
@@ -82,6 +92,7 @@ def upgrade() -> None:
     for name in _FUNCTIONS:
         _run(name)
     op.execute("select remand.ensure_partitions(now(), 2)")
+    _run("triggers")
     _grant_to_reader()
 
 

@@ -36,7 +36,7 @@ def test_a_letter_says_what_happened_where_and_why(harness: Harness) -> None:
     letter = harness.open_letter(workflow_id)
 
     assert (letter.status, letter.reason, letter.category) == ("pending", "permanent_failure", "permanent")
-    assert (letter.namespace, letter.template, letter.step) == ("t", "two:1", "b")
+    assert (letter.namespace, letter.template, letter.step) == ("t", "two", "b")
     assert (letter.handler, letter.queue, letter.attempts, letter.worker) == ("h", "steps", 1, "w1@test")
     assert letter.error_class == "remand.errors.PermanentError"
     assert letter.rule

@@ -22,8 +22,11 @@ PREFIX = "remand_test_"
 _KEEP_SECONDS = 7200
 _numbers = itertools.count(1)
 _TABLES = (
-    "dead_letter_notes", "dead_letters", "workers", "identities", "run_queue", "history", "attempts", "steps",
-    "workflows", "template_steps", "templates", "breaker_moves", "breakers", "pauses", "traffic",
+    "audit_log", "dead_letter_hours", "dead_letter_counts", "dead_letter_deltas", "dead_letter_notes",
+    "dead_letters", "dead_letter_groups", "queue_settings", "workers", "identities", "run_queue", "history",
+    "attempts", "steps",
+    "workflows", "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",
+    "traffic",
     "retry_budgets", "unclassified",
 )  # fmt: skip
 
@@ -105,6 +108,7 @@ def empty_all(database: Database) -> None:
         " where datname = current_database() and pid <> pg_backend_pid()"
     )
     database.call(";".join(f"delete from remand.{table}" for table in _TABLES))
+    database.call("delete from remand.dead_queues where name <> 'default'")
 
 
 def str_of(url: URL) -> str:

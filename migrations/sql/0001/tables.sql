@@ -1,5 +1,526 @@
 CREATE SEQUENCE remand.history_seq AS BIGINT CACHE 1;
 
+CREATE TABLE remand.audit_log (
+  id UUID NOT NULL,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  via TEXT NOT NULL,
+  verb TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  workflow_id UUID,
+  reason TEXT,
+  before JSONB,
+  after JSONB,
+  PRIMARY KEY (id)
+);
+
+CREATE INDEX audit_log_by_workflow ON remand.audit_log (workflow_id, id DESC) WHERE workflow_id IS NOT NULL;
+
+CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
+
+CREATE INDEX audit_log_by_person ON remand.audit_log (by, id DESC);
+
+COMMENT ON TABLE remand.audit_log IS 'Every change that somebody decided, with before and after; append-only.';
+
+COMMENT ON COLUMN remand.audit_log.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.audit_log.at IS 'when it was decided';
+
+COMMENT ON COLUMN remand.audit_log.by IS 'who decided';
+
+COMMENT ON COLUMN remand.audit_log.via IS 'cli, api, dashboard, celery or sweep';
+
+COMMENT ON COLUMN remand.audit_log.verb IS 'what was decided, noun.verb';
+
+COMMENT ON COLUMN remand.audit_log.kind IS 'kind of the thing it was about';
+
+COMMENT ON COLUMN remand.audit_log.subject IS 'its id or name';
+
+COMMENT ON COLUMN remand.audit_log.workflow_id IS 'its workflow; null: none';
+
+COMMENT ON COLUMN remand.audit_log.reason IS 'a person''s words';
+
+COMMENT ON COLUMN remand.audit_log.before IS 'what changed, as it was';
+
+COMMENT ON COLUMN remand.audit_log.after IS 'what changed, as it is';
+
+CREATE TABLE remand.breakers (
+  name TEXT NOT NULL,
+  state TEXT NOT NULL,
+  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
+  openings INTEGER NOT NULL,
+  probe_at TIMESTAMP WITH TIME ZONE,
+  probes_succeeded INTEGER NOT NULL,
+  releasing_since TIMESTAMP WITH TIME ZONE,
+  release_all BOOLEAN NOT NULL,
+  released_at TIMESTAMP WITH TIME ZONE,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (name),
+  CONSTRAINT state_known CHECK (state IN ('closed', 'open', 'half_open')),
+  CONSTRAINT releasing_means_closed CHECK (releasing_since IS NULL OR state = 'closed'),
+  CONSTRAINT probe_at_means_open CHECK (probe_at IS NULL OR state = 'open')
+);
+
+CREATE INDEX breakers_gating ON remand.breakers (name) WHERE state <> 'closed' OR releasing_since IS NOT NULL;
+
+COMMENT ON TABLE remand.breakers IS 'Circuit breakers that ever moved; one that has no row is closed.';
+
+COMMENT ON COLUMN remand.breakers.name IS 'the dependency';
+
+COMMENT ON COLUMN remand.breakers.state IS 'closed, open or half_open';
+
+COMMENT ON COLUMN remand.breakers.state_since IS 'instant of the last move';
+
+COMMENT ON COLUMN remand.breakers.openings IS 'times it opened without closing in between: the cool-down grows';
+
+COMMENT ON COLUMN remand.breakers.probe_at IS 'open: when probes go through; null: not by itself';
+
+COMMENT ON COLUMN remand.breakers.probes_succeeded IS 'half-open: probes that went well';
+
+COMMENT ON COLUMN remand.breakers.releasing_since IS 'closed, but what it held goes out at a rate';
+
+COMMENT ON COLUMN remand.breakers.release_all IS 'true: what it held goes out at once';
+
+COMMENT ON COLUMN remand.breakers.released_at IS 'when it last let something through';
+
+COMMENT ON COLUMN remand.breakers.by IS 'who or what moved it last';
+
+COMMENT ON COLUMN remand.breakers.reason IS 'why, for a person';
+
+CREATE TABLE remand.traffic (
+  namespace TEXT NOT NULL,
+  handler TEXT NOT NULL,
+  dependency TEXT NOT NULL,
+  bucket TIMESTAMP WITH TIME ZONE NOT NULL,
+  attempts INTEGER DEFAULT 0 NOT NULL,
+  failures INTEGER DEFAULT 0 NOT NULL,
+  retries INTEGER DEFAULT 0 NOT NULL,
+  PRIMARY KEY (dependency, handler, namespace, bucket)
+);
+
+CREATE INDEX traffic_by_handler ON remand.traffic (namespace, handler, bucket);
+
+CREATE INDEX traffic_by_age ON remand.traffic (bucket);
+
+COMMENT ON TABLE remand.traffic IS 'What breakers and retry budgets are judged by; the last minutes only, never a record.';
+
+COMMENT ON COLUMN remand.traffic.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.traffic.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.traffic.dependency IS 'whose breaker its steps mind';
+
+COMMENT ON COLUMN remand.traffic.bucket IS 'the second counted';
+
+COMMENT ON COLUMN remand.traffic.attempts IS 'attempts that ended';
+
+COMMENT ON COLUMN remand.traffic.failures IS 'failures that the breaker counts';
+
+COMMENT ON COLUMN remand.traffic.retries IS 'retries that were decided';
+
+CREATE TABLE remand.retry_budgets (
+  namespace TEXT NOT NULL,
+  handler TEXT NOT NULL,
+  next_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (namespace, handler)
+);
+
+COMMENT ON TABLE remand.retry_budgets IS 'How far retries beyond the budget are spread already.';
+
+COMMENT ON COLUMN remand.retry_budgets.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.retry_budgets.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.retry_budgets.next_at IS 'the next free turn of a retry beyond the budget';
+
+CREATE TABLE remand.unclassified (
+  fingerprint TEXT NOT NULL,
+  error_class TEXT NOT NULL,
+  message TEXT NOT NULL,
+  count BIGINT NOT NULL,
+  first_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  last_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  workflow_id UUID NOT NULL,
+  step TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  handler TEXT NOT NULL,
+  PRIMARY KEY (fingerprint)
+);
+
+CREATE INDEX unclassified_newest ON remand.unclassified (last_at DESC);
+
+COMMENT ON TABLE remand.unclassified IS 'Failures that no rule knows, by fingerprint: what a rule could be written from.';
+
+COMMENT ON COLUMN remand.unclassified.fingerprint IS 'what the failures have in common';
+
+COMMENT ON COLUMN remand.unclassified.error_class IS 'qualified class';
+
+COMMENT ON COLUMN remand.unclassified.message IS 'of the last one, redacted';
+
+COMMENT ON COLUMN remand.unclassified.count IS 'failures so far';
+
+COMMENT ON COLUMN remand.unclassified.first_at IS 'first seen';
+
+COMMENT ON COLUMN remand.unclassified.last_at IS 'last seen';
+
+COMMENT ON COLUMN remand.unclassified.workflow_id IS 'of the last one';
+
+COMMENT ON COLUMN remand.unclassified.step IS 'of the last one';
+
+COMMENT ON COLUMN remand.unclassified.attempt IS 'of the last one';
+
+COMMENT ON COLUMN remand.unclassified.handler IS 'of the last one';
+
+CREATE TABLE remand.dead_queues (
+  name TEXT NOT NULL,
+  description TEXT NOT NULL,
+  size_limit INTEGER,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  created_by TEXT NOT NULL,
+  PRIMARY KEY (name)
+);
+
+COMMENT ON TABLE remand.dead_queues IS 'Where dead letters lie. ''default'' is always there; a dead queue has no dead queue of its own.';
+
+COMMENT ON COLUMN remand.dead_queues.name IS 'name of the dead queue';
+
+COMMENT ON COLUMN remand.dead_queues.description IS 'whose it is and what for';
+
+COMMENT ON COLUMN remand.dead_queues.size_limit IS 'open letters it is meant to hold; null: the setting';
+
+COMMENT ON COLUMN remand.dead_queues.created_at IS 'when it was made';
+
+COMMENT ON COLUMN remand.dead_queues.created_by IS 'who made it';
+
+CREATE TABLE remand.dead_letter_groups (
+  id UUID NOT NULL,
+  fingerprint TEXT NOT NULL,
+  cause TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  template TEXT NOT NULL,
+  version TEXT NOT NULL,
+  step TEXT NOT NULL,
+  handler TEXT NOT NULL,
+  error_class TEXT NOT NULL,
+  message TEXT NOT NULL,
+  category TEXT NOT NULL,
+  state TEXT NOT NULL,
+  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
+  owner TEXT,
+  due_at TIMESTAMP WITH TIME ZONE,
+  first_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  last_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  letters INTEGER DEFAULT 0 NOT NULL,
+  open_letters INTEGER DEFAULT 0 NOT NULL,
+  resolved_at TIMESTAMP WITH TIME ZONE,
+  resolved_by TEXT,
+  resolution TEXT,
+  reopenings INTEGER DEFAULT 0 NOT NULL,
+  PRIMARY KEY (id),
+  UNIQUE (fingerprint),
+  CONSTRAINT state_known CHECK (state IN ('open', 'investigating', 'resolved')),
+  CONSTRAINT investigated_by_whom CHECK (state <> 'investigating' OR owner IS NOT NULL),
+  CONSTRAINT resolved_when CHECK (state <> 'resolved' OR resolved_at IS NOT NULL)
+);
+
+CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
+
+CREATE INDEX dead_letter_groups_by_state ON remand.dead_letter_groups (state, last_at DESC, id DESC);
+
+COMMENT ON TABLE remand.dead_letter_groups IS 'Letters with one cause: who looks at it, until when, how it was resolved, whether it came back.';
+
+COMMENT ON COLUMN remand.dead_letter_groups.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.dead_letter_groups.fingerprint IS 'cause, step and template version';
+
+COMMENT ON COLUMN remand.dead_letter_groups.cause IS 'the same for every version of the template';
+
+COMMENT ON COLUMN remand.dead_letter_groups.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.dead_letter_groups.template IS 'name of the template';
+
+COMMENT ON COLUMN remand.dead_letter_groups.version IS 'version of the template';
+
+COMMENT ON COLUMN remand.dead_letter_groups.step IS 'step whose failures these are';
+
+COMMENT ON COLUMN remand.dead_letter_groups.handler IS 'its handler';
+
+COMMENT ON COLUMN remand.dead_letter_groups.error_class IS 'qualified class';
+
+COMMENT ON COLUMN remand.dead_letter_groups.message IS 'the stable part of the message, redacted';
+
+COMMENT ON COLUMN remand.dead_letter_groups.category IS 'classification of the first failure';
+
+COMMENT ON COLUMN remand.dead_letter_groups.state IS 'open, investigating or resolved';
+
+COMMENT ON COLUMN remand.dead_letter_groups.state_since IS 'instant of the last move';
+
+COMMENT ON COLUMN remand.dead_letter_groups.owner IS 'who looks at it';
+
+COMMENT ON COLUMN remand.dead_letter_groups.due_at IS 'until when it should be dealt with';
+
+COMMENT ON COLUMN remand.dead_letter_groups.first_at IS 'first letter';
+
+COMMENT ON COLUMN remand.dead_letter_groups.last_at IS 'last letter, as last counted';
+
+COMMENT ON COLUMN remand.dead_letter_groups.letters IS 'letters ever, as last counted';
+
+COMMENT ON COLUMN remand.dead_letter_groups.open_letters IS 'of them open, as last counted';
+
+COMMENT ON COLUMN remand.dead_letter_groups.resolved_at IS 'when it was resolved last';
+
+COMMENT ON COLUMN remand.dead_letter_groups.resolved_by IS 'by whom';
+
+COMMENT ON COLUMN remand.dead_letter_groups.resolution IS 'how, in a person''s words';
+
+COMMENT ON COLUMN remand.dead_letter_groups.reopenings IS 'times its cause came back';
+
+CREATE TABLE remand.dead_letter_deltas (
+  seq BIGSERIAL NOT NULL,
+  hour TIMESTAMP WITH TIME ZONE,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  group_id UUID NOT NULL,
+  namespace TEXT NOT NULL,
+  template TEXT NOT NULL,
+  dead_queue TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  category TEXT NOT NULL,
+  policy TEXT NOT NULL,
+  status TEXT NOT NULL,
+  amount INTEGER NOT NULL,
+  closed_seconds FLOAT NOT NULL,
+  PRIMARY KEY (seq)
+);
+
+COMMENT ON TABLE remand.dead_letter_deltas IS 'Changes of letters not yet counted; only inserted and folded, so no writer waits for another.';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.seq IS 'key';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.hour IS 'when letters were opened, to the hour; null: they only changed';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.at IS 'newest of these letters';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.group_id IS 'their group';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.template IS 'name of the template';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.dead_queue IS 'where they lie';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.reason IS 'why they were opened';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.category IS 'of their failures';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.policy IS 'of their failures';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.status IS 'which they came into, or left';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.amount IS 'letters; negative: they left it';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.closed_seconds IS 'sum of the seconds from opened to closed, of those just closed';
+
+CREATE TABLE remand.dead_letter_counts (
+  namespace TEXT NOT NULL,
+  template TEXT NOT NULL,
+  dead_queue TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  category TEXT NOT NULL,
+  policy TEXT NOT NULL,
+  status TEXT NOT NULL,
+  now BIGINT NOT NULL,
+  ever BIGINT NOT NULL,
+  closed_seconds FLOAT NOT NULL,
+  PRIMARY KEY (namespace, template, dead_queue, reason, category, policy, status)
+);
+
+COMMENT ON TABLE remand.dead_letter_counts IS 'Letters, counted.';
+
+COMMENT ON COLUMN remand.dead_letter_counts.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.dead_letter_counts.template IS 'name of the template';
+
+COMMENT ON COLUMN remand.dead_letter_counts.dead_queue IS 'where they lie';
+
+COMMENT ON COLUMN remand.dead_letter_counts.reason IS 'why they were opened';
+
+COMMENT ON COLUMN remand.dead_letter_counts.category IS 'of their failures';
+
+COMMENT ON COLUMN remand.dead_letter_counts.policy IS 'of their failures';
+
+COMMENT ON COLUMN remand.dead_letter_counts.status IS 'in which they are';
+
+COMMENT ON COLUMN remand.dead_letter_counts.now IS 'letters in it now';
+
+COMMENT ON COLUMN remand.dead_letter_counts.ever IS 'times a letter came into it';
+
+COMMENT ON COLUMN remand.dead_letter_counts.closed_seconds IS 'sum of the seconds from opened to closed, of those closed into it';
+
+CREATE TABLE remand.dead_letter_hours (
+  group_id UUID NOT NULL,
+  hour TIMESTAMP WITH TIME ZONE NOT NULL,
+  opened INTEGER NOT NULL,
+  PRIMARY KEY (group_id, hour)
+);
+
+CREATE INDEX dead_letter_hours_by_hour ON remand.dead_letter_hours (hour);
+
+COMMENT ON TABLE remand.dead_letter_hours IS 'Letters opened by group and hour: the trend.';
+
+COMMENT ON COLUMN remand.dead_letter_hours.group_id IS 'dead_letter_groups.id';
+
+COMMENT ON COLUMN remand.dead_letter_hours.hour IS 'start of the hour';
+
+COMMENT ON COLUMN remand.dead_letter_hours.opened IS 'letters opened in it';
+
+CREATE TABLE remand.run_queue (
+  workflow_id UUID NOT NULL,
+  step TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  dependency TEXT NOT NULL,
+  gate TEXT,
+  priority SMALLINT NOT NULL,
+  due_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  attempt INTEGER NOT NULL,
+  suspect BOOLEAN DEFAULT false NOT NULL,
+  worker UUID,
+  pid INTEGER,
+  lease_until TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (workflow_id, step),
+  CONSTRAINT phase_known CHECK (phase IN ('ready', 'claimed', 'failed', 'waiting', 'settling')),
+  CONSTRAINT claimed_means_worker CHECK ((phase IN ('claimed', 'settling')) = (worker IS NOT NULL)),
+  CONSTRAINT claimed_means_lease CHECK ((phase = 'claimed') = (lease_until IS NOT NULL)),
+  CONSTRAINT gate_known CHECK (gate IN ('held', 'passed')),
+  CONSTRAINT held_means_waiting CHECK (gate <> 'held' OR phase = 'waiting')
+)
+ WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
+
+CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
+
+CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
+
+CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
+
+CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
+
+CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
+
+CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
+
+COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
+
+COMMENT ON COLUMN remand.run_queue.workflow_id IS 'workflows.id';
+
+COMMENT ON COLUMN remand.run_queue.step IS 'step name';
+
+COMMENT ON COLUMN remand.run_queue.phase IS 'ready, claimed, failed, waiting or settling';
+
+COMMENT ON COLUMN remand.run_queue.queue IS 'Celery queue whose workers act next';
+
+COMMENT ON COLUMN remand.run_queue.dependency IS 'whose breaker it minds';
+
+COMMENT ON COLUMN remand.run_queue.gate IS 'held: the breaker holds it back; passed: it let it through';
+
+COMMENT ON COLUMN remand.run_queue.priority IS '0-9, higher first';
+
+COMMENT ON COLUMN remand.run_queue.due_at IS 'not before this instant';
+
+COMMENT ON COLUMN remand.run_queue.attempt IS 'number of the last attempt; the fence of every result';
+
+COMMENT ON COLUMN remand.run_queue.suspect IS 'true: a process died holding it; it is claimed alone';
+
+COMMENT ON COLUMN remand.run_queue.worker IS 'incarnation that holds the claim';
+
+COMMENT ON COLUMN remand.run_queue.pid IS 'process that holds the claim';
+
+COMMENT ON COLUMN remand.run_queue.lease_until IS 'end of the lease';
+
+CREATE TABLE remand.pauses (
+  queue TEXT NOT NULL,
+  since TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (queue)
+);
+
+COMMENT ON TABLE remand.pauses IS 'Paused queues: what is in them waits and is not lost.';
+
+COMMENT ON COLUMN remand.pauses.queue IS 'Celery queue nothing is claimed from';
+
+COMMENT ON COLUMN remand.pauses.since IS 'when it was paused';
+
+COMMENT ON COLUMN remand.pauses.by IS 'who paused it';
+
+COMMENT ON COLUMN remand.pauses.reason IS 'a person''s words';
+
+CREATE TABLE remand.template_pauses (
+  namespace TEXT NOT NULL,
+  name TEXT NOT NULL,
+  since TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (namespace, name)
+);
+
+COMMENT ON TABLE remand.template_pauses IS 'Paused templates: their workflows are accepted and wait.';
+
+COMMENT ON COLUMN remand.template_pauses.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.template_pauses.name IS 'of the template, all its versions';
+
+COMMENT ON COLUMN remand.template_pauses.since IS 'when it was paused';
+
+COMMENT ON COLUMN remand.template_pauses.by IS 'who paused it';
+
+COMMENT ON COLUMN remand.template_pauses.reason IS 'a person''s words';
+
+CREATE TABLE remand.workers (
+  id UUID NOT NULL,
+  hostname TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  queues TEXT[] NOT NULL,
+  pool TEXT NOT NULL,
+  concurrency INTEGER NOT NULL,
+  version TEXT NOT NULL,
+  code_version TEXT,
+  lock_key BIGINT NOT NULL,
+  started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  heartbeat_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  stopped_at TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (id)
+);
+
+CREATE INDEX workers_live ON remand.workers (heartbeat_at) WHERE stopped_at IS NULL;
+
+COMMENT ON TABLE remand.workers IS 'Worker registry: one row per start of a worker.';
+
+COMMENT ON COLUMN remand.workers.id IS 'incarnation: new at each start';
+
+COMMENT ON COLUMN remand.workers.hostname IS 'Celery node name';
+
+COMMENT ON COLUMN remand.workers.pid IS 'of the main process';
+
+COMMENT ON COLUMN remand.workers.queues IS 'queues it consumes';
+
+COMMENT ON COLUMN remand.workers.pool IS 'Celery pool';
+
+COMMENT ON COLUMN remand.workers.concurrency IS 'size of the pool';
+
+COMMENT ON COLUMN remand.workers.version IS 'of Remand';
+
+COMMENT ON COLUMN remand.workers.code_version IS 'of the users'' handlers, as they named it; null: not named';
+
+COMMENT ON COLUMN remand.workers.lock_key IS 'advisory lock its main process holds while it lives';
+
+COMMENT ON COLUMN remand.workers.started_at IS 'registration';
+
+COMMENT ON COLUMN remand.workers.heartbeat_at IS 'last sign of life';
+
+COMMENT ON COLUMN remand.workers.stopped_at IS 'when it said goodbye or was found gone';
+
 CREATE TABLE remand.transition_rule (
   kind TEXT NOT NULL,
   from_state TEXT NOT NULL,
@@ -26,6 +547,7 @@ CREATE TABLE remand.templates (
   definition JSONB NOT NULL,
   hash TEXT NOT NULL,
   on_failure TEXT NOT NULL,
+  expire_after_seconds FLOAT,
   created_at TIMESTAMP WITH TIME ZONE NOT NULL,
   PRIMARY KEY (id),
   UNIQUE (namespace, name, version),
@@ -48,6 +570,8 @@ COMMENT ON COLUMN remand.templates.hash IS 'SHA-256 of the canonical definition,
 
 COMMENT ON COLUMN remand.templates.on_failure IS 'finish_branches or fail_fast';
 
+COMMENT ON COLUMN remand.templates.expire_after_seconds IS 'age at which its workflows expire; null: never';
+
 COMMENT ON COLUMN remand.templates.created_at IS 'when it was published';
 
 CREATE TABLE remand.workflows (
@@ -64,6 +588,11 @@ CREATE TABLE remand.workflows (
   error_steps INTEGER DEFAULT 0 NOT NULL,
   troubled BOOLEAN DEFAULT false NOT NULL,
   hold TEXT,
+  tags TEXT[],
+  expires_at TIMESTAMP WITH TIME ZONE,
+  paused_at TIMESTAMP WITH TIME ZONE,
+  paused_by TEXT,
+  pause_reason TEXT,
   PRIMARY KEY (id),
   CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
   CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
@@ -73,6 +602,12 @@ CREATE TABLE remand.workflows (
  PARTITION BY RANGE (id);
 
 CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
+
+CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
+
+CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
+
+CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE expires_at IS NOT NULL AND state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
 COMMENT ON TABLE remand.workflows IS 'One row per workflow.';
 
@@ -101,6 +636,16 @@ COMMENT ON COLUMN remand.workflows.error_steps IS 'steps in error';
 COMMENT ON COLUMN remand.workflows.troubled IS 'true once a step failed: settle then rolls the workflow up';
 
 COMMENT ON COLUMN remand.workflows.hold IS 'not null: why no further step is enqueued';
+
+COMMENT ON COLUMN remand.workflows.tags IS 'words of the submitter, to find it by; null: none';
+
+COMMENT ON COLUMN remand.workflows.expires_at IS 'when it becomes a dead letter if it has not ended; null: never';
+
+COMMENT ON COLUMN remand.workflows.paused_at IS 'since when a person holds it; null: nobody does';
+
+COMMENT ON COLUMN remand.workflows.paused_by IS 'who holds it';
+
+COMMENT ON COLUMN remand.workflows.pause_reason IS 'a person''s words';
 
 CREATE TABLE remand.steps (
   workflow_id UUID NOT NULL,
@@ -236,215 +781,6 @@ COMMENT ON COLUMN remand.attempts.due_at IS 'when the retry is due';
 
 COMMENT ON COLUMN remand.attempts.explanation IS 'why it was decided so, for a person';
 
-CREATE TABLE remand.run_queue (
-  workflow_id UUID NOT NULL,
-  step TEXT NOT NULL,
-  phase TEXT NOT NULL,
-  queue TEXT NOT NULL,
-  dependency TEXT NOT NULL,
-  gate TEXT,
-  priority SMALLINT NOT NULL,
-  due_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  attempt INTEGER NOT NULL,
-  suspect BOOLEAN DEFAULT false NOT NULL,
-  worker UUID,
-  pid INTEGER,
-  lease_until TIMESTAMP WITH TIME ZONE,
-  PRIMARY KEY (workflow_id, step),
-  CONSTRAINT phase_known CHECK (phase IN ('ready', 'claimed', 'failed', 'waiting', 'settling')),
-  CONSTRAINT claimed_means_worker CHECK ((phase IN ('claimed', 'settling')) = (worker IS NOT NULL)),
-  CONSTRAINT claimed_means_lease CHECK ((phase = 'claimed') = (lease_until IS NOT NULL)),
-  CONSTRAINT gate_known CHECK (gate IN ('held', 'passed')),
-  CONSTRAINT held_means_waiting CHECK (gate <> 'held' OR phase = 'waiting')
-)
- WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
-
-CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
-
-CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
-
-CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
-
-CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
-
-CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
-
-CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
-
-COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
-
-COMMENT ON COLUMN remand.run_queue.workflow_id IS 'workflows.id';
-
-COMMENT ON COLUMN remand.run_queue.step IS 'step name';
-
-COMMENT ON COLUMN remand.run_queue.phase IS 'ready, claimed, failed, waiting or settling';
-
-COMMENT ON COLUMN remand.run_queue.queue IS 'Celery queue whose workers act next';
-
-COMMENT ON COLUMN remand.run_queue.dependency IS 'whose breaker it minds';
-
-COMMENT ON COLUMN remand.run_queue.gate IS 'held: the breaker holds it back; passed: it let it through';
-
-COMMENT ON COLUMN remand.run_queue.priority IS '0-9, higher first';
-
-COMMENT ON COLUMN remand.run_queue.due_at IS 'not before this instant';
-
-COMMENT ON COLUMN remand.run_queue.attempt IS 'number of the last attempt; the fence of every result';
-
-COMMENT ON COLUMN remand.run_queue.suspect IS 'true: a process died holding it; it is claimed alone';
-
-COMMENT ON COLUMN remand.run_queue.worker IS 'incarnation that holds the claim';
-
-COMMENT ON COLUMN remand.run_queue.pid IS 'process that holds the claim';
-
-COMMENT ON COLUMN remand.run_queue.lease_until IS 'end of the lease';
-
-CREATE TABLE remand.breakers (
-  name TEXT NOT NULL,
-  state TEXT NOT NULL,
-  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
-  openings INTEGER NOT NULL,
-  probe_at TIMESTAMP WITH TIME ZONE,
-  probes_succeeded INTEGER NOT NULL,
-  releasing_since TIMESTAMP WITH TIME ZONE,
-  release_all BOOLEAN NOT NULL,
-  released_at TIMESTAMP WITH TIME ZONE,
-  by TEXT NOT NULL,
-  reason TEXT,
-  PRIMARY KEY (name),
-  CONSTRAINT state_known CHECK (state IN ('closed', 'open', 'half_open')),
-  CONSTRAINT releasing_means_closed CHECK (releasing_since IS NULL OR state = 'closed'),
-  CONSTRAINT probe_at_means_open CHECK (probe_at IS NULL OR state = 'open')
-);
-
-CREATE INDEX breakers_gating ON remand.breakers (name) WHERE state <> 'closed' OR releasing_since IS NOT NULL;
-
-COMMENT ON TABLE remand.breakers IS 'Circuit breakers that ever moved; one that has no row is closed.';
-
-COMMENT ON COLUMN remand.breakers.name IS 'the dependency';
-
-COMMENT ON COLUMN remand.breakers.state IS 'closed, open or half_open';
-
-COMMENT ON COLUMN remand.breakers.state_since IS 'instant of the last move';
-
-COMMENT ON COLUMN remand.breakers.openings IS 'times it opened without closing in between: the cool-down grows';
-
-COMMENT ON COLUMN remand.breakers.probe_at IS 'open: when probes go through; null: not by itself';
-
-COMMENT ON COLUMN remand.breakers.probes_succeeded IS 'half-open: probes that went well';
-
-COMMENT ON COLUMN remand.breakers.releasing_since IS 'closed, but what it held goes out at a rate';
-
-COMMENT ON COLUMN remand.breakers.release_all IS 'true: what it held goes out at once';
-
-COMMENT ON COLUMN remand.breakers.released_at IS 'when it last let something through';
-
-COMMENT ON COLUMN remand.breakers.by IS 'who or what moved it last';
-
-COMMENT ON COLUMN remand.breakers.reason IS 'why, for a person';
-
-CREATE TABLE remand.pauses (
-  queue TEXT NOT NULL,
-  since TIMESTAMP WITH TIME ZONE NOT NULL,
-  by TEXT NOT NULL,
-  reason TEXT,
-  PRIMARY KEY (queue)
-);
-
-COMMENT ON TABLE remand.pauses IS 'Paused queues: what is in them waits and is not lost.';
-
-COMMENT ON COLUMN remand.pauses.queue IS 'Celery queue nothing is claimed from';
-
-COMMENT ON COLUMN remand.pauses.since IS 'when it was paused';
-
-COMMENT ON COLUMN remand.pauses.by IS 'who paused it';
-
-COMMENT ON COLUMN remand.pauses.reason IS 'a person''s words';
-
-CREATE TABLE remand.traffic (
-  namespace TEXT NOT NULL,
-  handler TEXT NOT NULL,
-  dependency TEXT NOT NULL,
-  bucket TIMESTAMP WITH TIME ZONE NOT NULL,
-  attempts INTEGER DEFAULT 0 NOT NULL,
-  failures INTEGER DEFAULT 0 NOT NULL,
-  retries INTEGER DEFAULT 0 NOT NULL,
-  PRIMARY KEY (dependency, handler, namespace, bucket)
-);
-
-CREATE INDEX traffic_by_age ON remand.traffic (bucket);
-
-CREATE INDEX traffic_by_handler ON remand.traffic (namespace, handler, bucket);
-
-COMMENT ON TABLE remand.traffic IS 'What breakers and retry budgets are judged by; the last minutes only, never a record.';
-
-COMMENT ON COLUMN remand.traffic.namespace IS 'of the template';
-
-COMMENT ON COLUMN remand.traffic.handler IS 'registered name of the handler';
-
-COMMENT ON COLUMN remand.traffic.dependency IS 'whose breaker its steps mind';
-
-COMMENT ON COLUMN remand.traffic.bucket IS 'the second counted';
-
-COMMENT ON COLUMN remand.traffic.attempts IS 'attempts that ended';
-
-COMMENT ON COLUMN remand.traffic.failures IS 'failures that the breaker counts';
-
-COMMENT ON COLUMN remand.traffic.retries IS 'retries that were decided';
-
-CREATE TABLE remand.retry_budgets (
-  namespace TEXT NOT NULL,
-  handler TEXT NOT NULL,
-  next_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  PRIMARY KEY (namespace, handler)
-);
-
-COMMENT ON TABLE remand.retry_budgets IS 'How far retries beyond the budget are spread already.';
-
-COMMENT ON COLUMN remand.retry_budgets.namespace IS 'of the template';
-
-COMMENT ON COLUMN remand.retry_budgets.handler IS 'registered name of the handler';
-
-COMMENT ON COLUMN remand.retry_budgets.next_at IS 'the next free turn of a retry beyond the budget';
-
-CREATE TABLE remand.unclassified (
-  fingerprint TEXT NOT NULL,
-  error_class TEXT NOT NULL,
-  message TEXT NOT NULL,
-  count BIGINT NOT NULL,
-  first_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  last_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  workflow_id UUID NOT NULL,
-  step TEXT NOT NULL,
-  attempt INTEGER NOT NULL,
-  handler TEXT NOT NULL,
-  PRIMARY KEY (fingerprint)
-);
-
-CREATE INDEX unclassified_newest ON remand.unclassified (last_at DESC);
-
-COMMENT ON TABLE remand.unclassified IS 'Failures that no rule knows, by fingerprint: what a rule could be written from.';
-
-COMMENT ON COLUMN remand.unclassified.fingerprint IS 'what the failures have in common';
-
-COMMENT ON COLUMN remand.unclassified.error_class IS 'qualified class';
-
-COMMENT ON COLUMN remand.unclassified.message IS 'of the last one, redacted';
-
-COMMENT ON COLUMN remand.unclassified.count IS 'failures so far';
-
-COMMENT ON COLUMN remand.unclassified.first_at IS 'first seen';
-
-COMMENT ON COLUMN remand.unclassified.last_at IS 'last seen';
-
-COMMENT ON COLUMN remand.unclassified.workflow_id IS 'of the last one';
-
-COMMENT ON COLUMN remand.unclassified.step IS 'of the last one';
-
-COMMENT ON COLUMN remand.unclassified.attempt IS 'of the last one';
-
-COMMENT ON COLUMN remand.unclassified.handler IS 'of the last one';
-
 CREATE TABLE remand.identities (
   namespace TEXT NOT NULL,
   name TEXT NOT NULL,
@@ -466,46 +802,64 @@ COMMENT ON COLUMN remand.identities.workflow_id IS 'the first workflow with this
 
 COMMENT ON COLUMN remand.identities.created_at IS 'when it was taken';
 
-CREATE TABLE remand.workers (
-  id UUID NOT NULL,
-  hostname TEXT NOT NULL,
-  pid INTEGER NOT NULL,
-  queues TEXT[] NOT NULL,
-  pool TEXT NOT NULL,
-  concurrency INTEGER NOT NULL,
-  version TEXT NOT NULL,
-  lock_key BIGINT NOT NULL,
-  started_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  heartbeat_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  stopped_at TIMESTAMP WITH TIME ZONE,
-  PRIMARY KEY (id)
+CREATE TABLE remand.breaker_moves (
+  name TEXT NOT NULL,
+  seq BIGINT DEFAULT nextval('remand.history_seq') NOT NULL,
+  kind TEXT DEFAULT 'breaker' NOT NULL,
+  from_state TEXT NOT NULL,
+  event TEXT NOT NULL,
+  to_state TEXT NOT NULL,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (name, seq),
+  CONSTRAINT breaker_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
+  CONSTRAINT kind_breaker CHECK (kind = 'breaker')
 );
 
-CREATE INDEX workers_live ON remand.workers (heartbeat_at) WHERE stopped_at IS NULL;
+COMMENT ON TABLE remand.breaker_moves IS 'Every move of every breaker.';
 
-COMMENT ON TABLE remand.workers IS 'Worker registry: one row per start of a worker.';
+COMMENT ON COLUMN remand.breaker_moves.name IS 'breakers.name';
 
-COMMENT ON COLUMN remand.workers.id IS 'incarnation: new at each start';
+COMMENT ON COLUMN remand.breaker_moves.seq IS 'order of the moves';
 
-COMMENT ON COLUMN remand.workers.hostname IS 'Celery node name';
+COMMENT ON COLUMN remand.breaker_moves.kind IS 'always breaker';
 
-COMMENT ON COLUMN remand.workers.pid IS 'of the main process';
+COMMENT ON COLUMN remand.breaker_moves.from_state IS 'state before the move';
 
-COMMENT ON COLUMN remand.workers.queues IS 'queues it consumes';
+COMMENT ON COLUMN remand.breaker_moves.event IS 'why it moved';
 
-COMMENT ON COLUMN remand.workers.pool IS 'Celery pool';
+COMMENT ON COLUMN remand.breaker_moves.to_state IS 'state after the move';
 
-COMMENT ON COLUMN remand.workers.concurrency IS 'size of the pool';
+COMMENT ON COLUMN remand.breaker_moves.at IS 'when it moved';
 
-COMMENT ON COLUMN remand.workers.version IS 'of Remand';
+COMMENT ON COLUMN remand.breaker_moves.by IS 'who or what moved it';
 
-COMMENT ON COLUMN remand.workers.lock_key IS 'advisory lock its main process holds while it lives';
+COMMENT ON COLUMN remand.breaker_moves.reason IS 'the figures, or a person''s words';
 
-COMMENT ON COLUMN remand.workers.started_at IS 'registration';
+CREATE TABLE remand.queue_settings (
+  queue TEXT NOT NULL,
+  dead_queue TEXT,
+  expire_after_seconds FLOAT,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  PRIMARY KEY (queue),
+  FOREIGN KEY(dead_queue) REFERENCES remand.dead_queues (name),
+  CONSTRAINT not_itself CHECK (dead_queue <> queue),
+  CONSTRAINT expiry_is_positive CHECK (expire_after_seconds > 0)
+);
 
-COMMENT ON COLUMN remand.workers.heartbeat_at IS 'last sign of life';
+COMMENT ON TABLE remand.queue_settings IS 'What is set for a plain queue.';
 
-COMMENT ON COLUMN remand.workers.stopped_at IS 'when it said goodbye or was found gone';
+COMMENT ON COLUMN remand.queue_settings.queue IS 'Celery queue of steps';
+
+COMMENT ON COLUMN remand.queue_settings.dead_queue IS 'where letters of its steps go unless their template says';
+
+COMMENT ON COLUMN remand.queue_settings.expire_after_seconds IS 'age at which its steps'' workflows expire';
+
+COMMENT ON COLUMN remand.queue_settings.at IS 'when it was set';
+
+COMMENT ON COLUMN remand.queue_settings.by IS 'who set it';
 
 CREATE TABLE remand.dead_letters (
   id UUID NOT NULL,
@@ -514,40 +868,73 @@ CREATE TABLE remand.dead_letters (
   source_id TEXT NOT NULL,
   namespace TEXT NOT NULL,
   template TEXT NOT NULL,
+  version TEXT NOT NULL,
   step TEXT NOT NULL,
   handler TEXT NOT NULL,
   queue TEXT NOT NULL,
+  dead_queue TEXT NOT NULL,
+  group_id UUID NOT NULL,
   attempts INTEGER NOT NULL,
   reason TEXT NOT NULL,
   category TEXT NOT NULL,
+  policy TEXT NOT NULL,
   rule TEXT NOT NULL,
   error_class TEXT NOT NULL,
   error_message TEXT NOT NULL,
   worker TEXT NOT NULL,
   status TEXT NOT NULL,
   opened_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  triage_at TIMESTAMP WITH TIME ZONE NOT NULL,
   claimed_by TEXT,
   claimed_at TIMESTAMP WITH TIME ZONE,
   closed_by TEXT,
   closed_at TIMESTAMP WITH TIME ZONE,
   resolution TEXT,
+  labels TEXT[] DEFAULT '{}' NOT NULL,
+  links TEXT[] DEFAULT '{}' NOT NULL,
+  follows UUID,
+  requeues INTEGER DEFAULT 0 NOT NULL,
+  requeue_at TIMESTAMP WITH TIME ZONE,
   snapshot JSONB NOT NULL,
   metadata JSONB DEFAULT '{}'::jsonb NOT NULL,
   PRIMARY KEY (id),
   UNIQUE (source, source_id),
+  FOREIGN KEY(group_id) REFERENCES remand.dead_letter_groups (id),
+  FOREIGN KEY(dead_queue) REFERENCES remand.dead_queues (name),
   CONSTRAINT status_known CHECK (status IN ('pending', 'investigating', 'requeued', 'manually_resolved', 'permanently_failed', 'cancelled')),
   CONSTRAINT reason_known CHECK (reason IN ('permanent_failure', 'max_retries_exceeded', 'staleness_timeout', 'expired', 'worker_unavailable', 'worker_lost', 'dependency_cycle_detected', 'manual_dlq')),
   CONSTRAINT category_known CHECK (category IN ('transient', 'network', 'resource', 'permission', 'validation', 'permanent')),
   CONSTRAINT closed_means_closed_at CHECK ((closed_at IS NOT NULL) = (status NOT IN ('pending', 'investigating'))),
   CONSTRAINT closed_by_whom CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
-  CONSTRAINT claimed_by_whom CHECK (status <> 'investigating' OR claimed_by IS NOT NULL)
+  CONSTRAINT claimed_by_whom CHECK (status <> 'investigating' OR claimed_by IS NOT NULL),
+  CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL)
 );
+
+CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
+
+CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
 
 CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
 
+CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
+
+CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
+
 CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
 
-CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, opened_at DESC);
+CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_template ON remand.dead_letters (template, namespace, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
 
 COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
 
@@ -561,7 +948,9 @@ COMMENT ON COLUMN remand.dead_letters.source_id IS 'its identity: moving the sam
 
 COMMENT ON COLUMN remand.dead_letters.namespace IS 'of the template';
 
-COMMENT ON COLUMN remand.dead_letters.template IS 'name:version';
+COMMENT ON COLUMN remand.dead_letters.template IS 'name of the template';
+
+COMMENT ON COLUMN remand.dead_letters.version IS 'version of the template';
 
 COMMENT ON COLUMN remand.dead_letters.step IS 'step whose failure opened it';
 
@@ -569,11 +958,17 @@ COMMENT ON COLUMN remand.dead_letters.handler IS 'its handler';
 
 COMMENT ON COLUMN remand.dead_letters.queue IS 'its queue';
 
+COMMENT ON COLUMN remand.dead_letters.dead_queue IS 'where the letter lies';
+
+COMMENT ON COLUMN remand.dead_letters.group_id IS 'letters with the same cause';
+
 COMMENT ON COLUMN remand.dead_letters.attempts IS 'attempts made';
 
 COMMENT ON COLUMN remand.dead_letters.reason IS 'why it was opened';
 
 COMMENT ON COLUMN remand.dead_letters.category IS 'classification of the last failure';
+
+COMMENT ON COLUMN remand.dead_letters.policy IS 'retry policy the last failure was routed by';
 
 COMMENT ON COLUMN remand.dead_letters.rule IS 'rule that classified it';
 
@@ -587,6 +982,8 @@ COMMENT ON COLUMN remand.dead_letters.status IS 'how the investigation stands';
 
 COMMENT ON COLUMN remand.dead_letters.opened_at IS 'when the failure became terminal';
 
+COMMENT ON COLUMN remand.dead_letters.triage_at IS 'opened_at less the weight of its reason: the triage queue is in this order';
+
 COMMENT ON COLUMN remand.dead_letters.claimed_by IS 'who looks at it';
 
 COMMENT ON COLUMN remand.dead_letters.claimed_at IS 'since when';
@@ -596,6 +993,16 @@ COMMENT ON COLUMN remand.dead_letters.closed_by IS 'who closed it';
 COMMENT ON COLUMN remand.dead_letters.closed_at IS 'when';
 
 COMMENT ON COLUMN remand.dead_letters.resolution IS 'how it was resolved, in a person''s words';
+
+COMMENT ON COLUMN remand.dead_letters.labels IS 'words of people, each once';
+
+COMMENT ON COLUMN remand.dead_letters.links IS 'addresses of tickets, deploys, pages';
+
+COMMENT ON COLUMN remand.dead_letters.follows IS 'the letter before it of the same step';
+
+COMMENT ON COLUMN remand.dead_letters.requeues IS 'automatic requeues of this step so far';
+
+COMMENT ON COLUMN remand.dead_letters.requeue_at IS 'when it goes back by itself; null: it does not';
 
 COMMENT ON COLUMN remand.dead_letters.snapshot IS 'workflow, steps, attempts, last moves at that moment; redacted, size capped';
 
@@ -680,58 +1087,30 @@ COMMENT ON COLUMN remand.history.by IS 'who or what moved it';
 
 COMMENT ON COLUMN remand.history.reason IS 'a person''s words';
 
-CREATE TABLE remand.breaker_moves (
-  name TEXT NOT NULL,
-  seq BIGINT DEFAULT nextval('remand.history_seq') NOT NULL,
-  kind TEXT DEFAULT 'breaker' NOT NULL,
-  from_state TEXT NOT NULL,
-  event TEXT NOT NULL,
-  to_state TEXT NOT NULL,
-  at TIMESTAMP WITH TIME ZONE NOT NULL,
-  by TEXT NOT NULL,
-  reason TEXT,
-  PRIMARY KEY (name, seq),
-  CONSTRAINT breaker_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
-  CONSTRAINT kind_breaker CHECK (kind = 'breaker')
-);
-
-COMMENT ON TABLE remand.breaker_moves IS 'Every move of every breaker.';
-
-COMMENT ON COLUMN remand.breaker_moves.name IS 'breakers.name';
-
-COMMENT ON COLUMN remand.breaker_moves.seq IS 'order of the moves';
-
-COMMENT ON COLUMN remand.breaker_moves.kind IS 'always breaker';
-
-COMMENT ON COLUMN remand.breaker_moves.from_state IS 'state before the move';
-
-COMMENT ON COLUMN remand.breaker_moves.event IS 'why it moved';
-
-COMMENT ON COLUMN remand.breaker_moves.to_state IS 'state after the move';
-
-COMMENT ON COLUMN remand.breaker_moves.at IS 'when it moved';
-
-COMMENT ON COLUMN remand.breaker_moves.by IS 'who or what moved it';
-
-COMMENT ON COLUMN remand.breaker_moves.reason IS 'the figures, or a person''s words';
-
 CREATE TABLE remand.dead_letter_notes (
   id UUID NOT NULL,
-  dead_letter_id UUID NOT NULL,
+  dead_letter_id UUID,
+  group_id UUID,
   at TIMESTAMP WITH TIME ZONE NOT NULL,
   author TEXT NOT NULL,
   text TEXT NOT NULL,
   PRIMARY KEY (id),
-  FOREIGN KEY(dead_letter_id) REFERENCES remand.dead_letters (id)
+  FOREIGN KEY(dead_letter_id) REFERENCES remand.dead_letters (id),
+  FOREIGN KEY(group_id) REFERENCES remand.dead_letter_groups (id),
+  CONSTRAINT of_one_thing CHECK ((dead_letter_id IS NULL) <> (group_id IS NULL))
 );
 
 CREATE INDEX dead_letter_notes_by_letter ON remand.dead_letter_notes (dead_letter_id, id);
 
-COMMENT ON TABLE remand.dead_letter_notes IS 'Append-only notes of an investigation.';
+CREATE INDEX dead_letter_notes_by_group ON remand.dead_letter_notes (group_id, id);
+
+COMMENT ON TABLE remand.dead_letter_notes IS 'Append-only notes of an investigation, or of a group of them.';
 
 COMMENT ON COLUMN remand.dead_letter_notes.id IS 'UUIDv7';
 
-COMMENT ON COLUMN remand.dead_letter_notes.dead_letter_id IS 'dead_letters.id';
+COMMENT ON COLUMN remand.dead_letter_notes.dead_letter_id IS 'dead_letters.id; null: a note of a group';
+
+COMMENT ON COLUMN remand.dead_letter_notes.group_id IS 'dead_letter_groups.id; null: a note of a letter';
 
 COMMENT ON COLUMN remand.dead_letter_notes.at IS 'when it was written';
 
@@ -739,11 +1118,17 @@ COMMENT ON COLUMN remand.dead_letter_notes.author IS 'who wrote it; ''remand'' f
 
 COMMENT ON COLUMN remand.dead_letter_notes.text IS 'the note';
 
-
+-- By hand from here on; above: `make schema`.
 CREATE FUNCTION remand.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'notes are append-only' USING ERRCODE = 'restrict_violation';
+  RAISE EXCEPTION 'rows of % are append-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
 END $$;
 
 CREATE TRIGGER dead_letter_notes_append_only BEFORE UPDATE ON remand.dead_letter_notes
   FOR EACH ROW EXECUTE FUNCTION remand.refuse_change();
+
+CREATE TRIGGER audit_log_append_only BEFORE UPDATE ON remand.audit_log
+  FOR EACH ROW EXECUTE FUNCTION remand.refuse_change();
+
+INSERT INTO remand.dead_queues (name, description, created_at, created_by)
+  VALUES ('default', 'letters whose template and queue name no other', now(), 'remand');

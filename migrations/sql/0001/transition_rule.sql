@@ -1,4 +1,4 @@
-insert into remand.transition_rule (kind, from_state, event, to_state) values
+INSERT INTO remand.transition_rule (kind, from_state, event, to_state) VALUES
   ('workflow', 'pending', 'start', 'initializing'),
   ('workflow', 'initializing', 'ready_steps_found', 'enqueuing_steps'),
   ('workflow', 'enqueuing_steps', 'steps_enqueued', 'steps_in_process'),

@@ -1,0 +1,44 @@
+"""Write migrations/sql/0001 anew from the models and the functions of the store.
+
+For as long as that revision is in nobody's database; later changes are revisions of their own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from app.domain.transitions import RULES
+from app.store.tables import metadata
+
+HERE = Path(__file__).parent / "sql" / "0001"
+FUNCTIONS = Path(__file__).parent.parent / "app" / "store" / "sql"
+_BY_HAND = "-- By hand from here on"
+
+
+def main() -> None:
+    """Write tables.sql up to what was written by hand, transition_rule.sql, and copies of all functions."""
+    tables = HERE / "tables.sql"
+    by_hand = tables.read_text()
+    by_hand = by_hand[by_hand.index(_BY_HAND) :]
+    made: list[str] = []
+
+    def note(statement: sa.Executable, *_: object) -> None:
+        made.append(str(statement.compile(dialect=engine.dialect)).strip())  # type: ignore[attr-defined]
+
+    engine = sa.create_mock_engine("postgresql://", note)
+    metadata.create_all(engine, checkfirst=False)
+    text = ";\n\n".join(made).replace("\t", "  ").replace(", \n", ",\n").replace(" \n", "\n")
+    tables.write_text(f"{text};\n\n{by_hand}")
+    rows = ",\n".join(f"  ('{r.kind}', '{r.from_state}', '{r.event}', '{r.to_state}')" for r in RULES)
+    (HERE / "transition_rule.sql").write_text(
+        f"INSERT INTO remand.transition_rule (kind, from_state, event, to_state) VALUES\n{rows};\n"
+    )
+    for path in sorted(FUNCTIONS.glob("*.sql")):
+        shutil.copy(path, HERE / path.name)
+
+
+if __name__ == "__main__":
+    main()
