@@ -137,7 +137,8 @@ def test_the_database_has_the_functions_of_the_files_and_no_others(database: Dat
 
 
 def test_frozen_copies_without_a_file_are_retired_by_a_later_migration() -> None:
-    frozen = {path.name for path in FROZEN.glob("*/*.sql")} - {"tables.sql", "transition_rule.sql", "triggers.sql"}
+    others = {"tables.sql", "transition_rule.sql", "triggers.sql"}
+    frozen = {path.name for path in FROZEN.glob("*/*.sql")} - others
 
     assert frozen == {path.name for path in FUNCTIONS}
 

@@ -4,8 +4,8 @@ One file a room: who adds a table puts it where its neighbours are, and runs `ma
 """
 
 from app.store.tables.access import audit_log
-from app.store.tables.base import SCHEMA, metadata
 from app.store.tables.breakers import breaker_moves, breakers, retry_budgets, traffic, unclassified
+from app.store.tables.columns import SCHEMA, metadata
 from app.store.tables.letters import (
     dead_letter_counts,
     dead_letter_deltas,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from app.store.tables.base import column, instant, json, metadata
+from app.store.tables.columns import column, instant, json, metadata
 
 audit_log = sa.Table(
     "audit_log",

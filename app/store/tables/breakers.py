@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from app.domain.states import BreakerState
-from app.store.tables.base import column, history_seq, instant, metadata, one_of
+from app.store.tables.columns import column, history_seq, instant, metadata, one_of
 
 breakers = sa.Table(
     "breakers",

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.domain.states import CATEGORIES, DeadLetterStatus, DeadReason, GroupState
-from app.store.tables.base import column, instant, json, metadata, one_of
+from app.store.tables.columns import column, instant, json, metadata, one_of
 
 _OPEN = sa.text("status IN ('pending', 'investigating')")
 

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.domain.states import Gate, Phase
-from app.store.tables.base import column, instant, metadata, one_of
+from app.store.tables.columns import column, instant, metadata, one_of
 
 run_queue = sa.Table(
     "run_queue",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.store.tables.base import column, instant, json, metadata, one_of
+from app.store.tables.columns import column, instant, json, metadata, one_of
 
 transition_rule = sa.Table(
     "transition_rule",

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.domain.states import Outcome, StepState, WorkflowState
-from app.store.tables.base import column, history_seq, instant, json, metadata, one_of
+from app.store.tables.columns import column, history_seq, instant, json, metadata, one_of
 
 PARTITIONED = ("workflows", "steps", "attempts", "history")
 _FINAL_WORKFLOW = "('complete', 'error', 'cancelled', 'resolved_manually')"

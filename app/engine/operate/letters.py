@@ -1,0 +1,189 @@
+"""What a person may do with an investigation: take it, note, send back, resolve, give up, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from app.domain.errors import IllegalMove, InputInvalid
+from app.domain.states import DeadLetterStatus, StepState, WorkflowState
+from app.engine.context import Engine
+from app.engine.operate.turn import (
+    Decided,
+    Turn,
+    Who,
+    close,
+    end_by_hand,
+    go_on,
+    illegal,
+    json_text,
+    locked,
+    log_closed,
+    refuse_closed,
+    reset,
+)
+from app.engine.operate.workflows import cancel
+from app.store import audit, dlq, repairs
+from app.store.dlq import DeadLetter
+from app.store.workflows import lock_workflow
+from app.telemetry import log
+
+
+def requeue_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
+    """Send every failed step of an entry's workflow back to work and close the entry as requeued.
+
+    Raises:
+        IllegalMove: the entry is closed already.
+    """
+
+    def act(turn: Turn) -> list[str]:
+        for step in repairs.failed_steps(turn.connection, turn.workflow.id):
+            reset(turn, step, StepState.ERROR)
+        return []
+
+    return _decide_letter(engine, letter_id, who, act, verb="requeue", closing=DeadLetterStatus.REQUEUED)
+
+
+def resolve_letter(engine: Engine, letter_id: UUID, who: Who, *, whole_workflow: bool = False) -> Decided:
+    """Declare the failed steps done by hand, so that the workflow goes on; or all of the workflow.
+
+    Raises:
+        IllegalMove: the entry is closed already.
+    """
+
+    def act(turn: Turn) -> list[str]:
+        if whole_workflow:
+            repairs.resolve_workflow(
+                turn.connection, turn.workflow.id, by=who.by, reason=who.reason, now=turn.now
+            )
+            return []
+        for step in repairs.failed_steps(turn.connection, turn.workflow.id):
+            end_by_hand(turn, step, "resolve_manually", StepState.RESOLVED_MANUALLY)
+        return []
+
+    return _decide_letter(
+        engine, letter_id, who, act, verb="resolve", closing=DeadLetterStatus.MANUALLY_RESOLVED
+    )
+
+
+def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
+    """Close an entry as permanently failed; a workflow with nothing left to do goes to `error`.
+
+    Raises:
+        IllegalMove: the entry is closed already, or the workflow still has steps under way.
+    """
+    with engine.database.begin() as connection:
+        letter, workflow = locked(connection, letter_id)
+        now = engine.now(connection)
+        refuse_closed(letter, "give up")
+        if not repairs.give_up(connection, workflow.id, by=who.by, reason=who.reason, now=now):
+            raise illegal(workflow, "give_up", "some of its steps are still under way: wait or cancel")
+        turn = Turn(connection, workflow, who, now)
+        close(turn, letter, DeadLetterStatus.PERMANENTLY_FAILED)
+        _record(
+            turn,
+            letter,
+            "give_up",
+            status=DeadLetterStatus.PERMANENTLY_FAILED,
+            workflow=(workflow.state, WorkflowState.ERROR),
+        )
+    log_closed(letter_id, workflow.id, DeadLetterStatus.PERMANENTLY_FAILED, who)
+    return Decided(workflow.id, workflow.state, WorkflowState.ERROR, closed_letter=letter_id)
+
+
+def cancel_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
+    """Cancel the workflow of an entry and close the entry.
+
+    Raises:
+        IllegalMove: the entry is closed already.
+    """
+    letter = dlq.get_dead_letter(engine.database, letter_id)
+    return cancel(engine, letter.workflow_id, who, letter_id=letter_id)
+
+
+def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
+    """Take an investigation. Idempotent for the one who has it.
+
+    Raises:
+        IllegalMove: somebody else has it, or it is closed; the message says who.
+    """
+    with engine.database.begin() as connection:
+        letter, workflow = locked(connection, letter_id)
+        now = engine.now(connection)
+        refuse_closed(letter, "claim")
+        if letter.claimed_by == who.by:
+            return Decided(workflow.id, letter.status, letter.status, changed=False)
+        if letter.claimed_by is not None:
+            raise IllegalMove(
+                f"dead letter {letter.id} is claimed by {letter.claimed_by}"
+                f" since {letter.claimed_at:%Y-%m-%d %H:%M} UTC",
+                hint="ask them, or add a note",
+                details={"status": letter.status, "claimed_by": letter.claimed_by},
+            )
+        dlq.change_letter(
+            connection, letter.id, status=DeadLetterStatus.INVESTIGATING, claimed_by=who.by, claimed_at=now
+        )
+        turn = Turn(connection, workflow, who, now)
+        _record(turn, letter, "claim", status=DeadLetterStatus.INVESTIGATING)
+        if who.reason:
+            dlq.add_note(connection, letter.id, author=who.by, text=who.reason, now=now)
+    log("dead_letter.claimed", dead_letter_id=str(letter.id), workflow_id=str(workflow.id), by=who.by)
+    return Decided(workflow.id, letter.status, DeadLetterStatus.INVESTIGATING)
+
+
+def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
+    """Add a note; a closed entry takes notes too.
+
+    Raises:
+        InputInvalid: the note is empty or not text that can be stored.
+    """
+    if not text.strip():
+        raise InputInvalid("a note needs text")
+    json_text(text, "note", engine.settings.input_max_bytes)
+    with engine.database.begin() as connection:
+        letter = dlq.lock_dead_letter(connection, letter_id)
+        now = engine.now(connection)
+        dlq.add_note(connection, letter_id, author=who.by, text=text.strip(), now=now)
+        entry = audit.Entry(
+            "dead_letter.note",
+            "dead_letter",
+            str(letter_id),
+            letter.workflow_id,
+            after={"note": text.strip()},
+        )
+        audit.record(connection, entry, by=who.by, via=who.via, reason=None, now=now)
+    log("dead_letter.noted", dead_letter_id=str(letter_id), by=who.by)
+
+
+_Act = Callable[[Turn], Sequence[str]]
+
+
+def _decide_letter(
+    engine: Engine, letter_id: UUID, who: Who, act: _Act, *, verb: str, closing: DeadLetterStatus
+) -> Decided:
+    with engine.database.begin() as connection:
+        letter, workflow = locked(connection, letter_id)
+        refuse_closed(letter, verb)
+        turn = Turn(connection, workflow, who, engine.now(connection))
+        rung = [*act(turn), *go_on(turn)]
+        close(turn, letter, closing)
+        after = lock_workflow(connection, workflow.id).state
+        _record(turn, letter, verb, status=closing, workflow=(workflow.state, after))
+    engine.bell.ring(rung)
+    log_closed(letter_id, workflow.id, closing, who)
+    return Decided(workflow.id, workflow.state, after, closed_letter=letter_id)
+
+
+def _record(
+    turn: Turn,
+    letter: DeadLetter,
+    verb: str,
+    *,
+    status: DeadLetterStatus,
+    workflow: tuple[WorkflowState, WorkflowState] | None = None,
+) -> None:
+    before: dict[str, object] = {"status": letter.status, "claimed_by": letter.claimed_by}
+    after: dict[str, object] = {"status": status}
+    if workflow is not None:
+        before["workflow"], after["workflow"] = workflow
+    turn.record(f"dead_letter.{verb}", kind="dead_letter", subject=letter.id, before=before, after=after)

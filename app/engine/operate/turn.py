@@ -1,0 +1,233 @@
+"""What every verb of a person is made of: a locked workflow, who decides, the moves, the end of the entry.
+
+Each verb is one transaction: the workflow is locked, the move is made, the workflow is reopened and evaluated
+at once, and its dead letter closed when nothing is left in error, with who and why; the audit log says so in
+the same transaction. Then the bell rings. An illegal move raises and says in which state the thing is;
+nothing has changed then. Source: C2, C6.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.domain.errors import HeldByBreaker, IllegalMove, InputInvalid, JsonInvalid, StepNotFound
+from app.domain.jsonvalue import encode
+from app.domain.states import BreakerState, DeadLetterStatus, StepState
+from app.store import audit, dlq, repairs
+from app.store.dlq import DeadLetter
+from app.store.session import Connection
+from app.store.steps import move_step
+from app.store.workflows import Workflow, lock_workflow
+from app.telemetry import log
+
+LIVE_STEP = (*(state for state in StepState if not state.is_final), StepState.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who decided, and why, and through which door."""
+
+    by: str
+    reason: str | None = None
+    via: str = "cli"
+    """cli, api, dashboard, celery or sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a verb did: state before and after, and the entry it closed."""
+
+    workflow_id: UUID
+    before: str
+    after: str
+    changed: bool = True
+    closed_letter: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a verb holds while its transaction is open: the locked workflow, who decided, and the instant.
+
+    The instant is taken after the lock: whoever waited acts after the one it waited for.
+    """
+
+    connection: Connection
+    workflow: Workflow
+    who: Who
+    now: datetime
+
+    def record(
+        self,
+        verb: str,
+        *,
+        kind: str,
+        subject: object,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write down what was decided."""
+        entry = audit.Entry(verb, kind, str(subject), self.workflow.id, before, after)
+        who = self.who
+        audit.record(self.connection, entry, by=who.by, via=who.via, reason=who.reason, now=self.now)
+
+
+def go_on(turn: Turn) -> list[str]:
+    """Reopen the workflow if it stands still, enqueue what is ready now; return the queues that got work."""
+    who, workflow_id = turn.who, turn.workflow.id
+    repairs.reopen(turn.connection, workflow_id, by=who.by, reason=who.reason, now=turn.now)
+    return repairs.evaluate(turn.connection, workflow_id, by=who.by, now=turn.now)
+
+
+def reset(turn: Turn, step: str, state: StepState) -> None:
+    """Send a step in error back to pending, its counts of failures forgotten.
+
+    Raises:
+        IllegalMove: it is not in error.
+    """
+    if not move(turn, step, [StepState.ERROR], "reset_for_retry", StepState.PENDING):
+        raise illegal_step(turn, step, state, "only a step in error or waiting for its retry can be retried")
+    repairs.forget_failures(turn.connection, turn.workflow.id, step)
+
+
+def end_by_hand(turn: Turn, step: str, event: str, to_state: StepState) -> None:
+    """End a step that has not ended, whoever runs it.
+
+    Raises:
+        IllegalMove: it has ended.
+    """
+    # Run queue before step, as its worker takes them: the other way round they would wait for each other.
+    repairs.leave_queue(turn.connection, turn.workflow.id, step)
+    state = state_of(turn.connection, turn.workflow.id, step)
+    if not move(turn, step, LIVE_STEP, event, to_state):
+        raise illegal_step(turn, step, state, "it has ended already")
+
+
+def move(turn: Turn, step: str, from_states: Sequence[StepState], event: str, to_state: StepState) -> bool:
+    """Move a step; False if it is in none of the states."""
+    return move_step(
+        turn.connection,
+        turn.workflow.id,
+        step,
+        from_states=from_states,
+        event=event,
+        to_state=to_state,
+        by=turn.who.by,
+        reason=turn.who.reason,
+        now=turn.now,
+    )
+
+
+def state_of(connection: Connection, workflow_id: UUID, step: str) -> StepState:
+    """Return the state of a step.
+
+    Raises:
+        StepNotFound: the workflow has none of that name.
+    """
+    state = repairs.step_state(connection, workflow_id, step)
+    if state is None:
+        raise StepNotFound(f"workflow {workflow_id} has no step {step!r}")
+    return state
+
+
+def locked(connection: Connection, letter_id: UUID) -> tuple[DeadLetter, Workflow]:
+    """Lock the workflow first, then its entry: the order everybody keeps."""
+    workflow_id = repairs.workflow_of_letter(connection, letter_id)
+    workflow = lock_workflow(connection, workflow_id)
+    return dlq.lock_dead_letter(connection, letter_id), workflow
+
+
+def refuse_closed(letter: DeadLetter, verb: str) -> None:
+    """Refuse a verb on an entry that is closed; the message says by whom. Raises IllegalMove."""
+    if not letter.status.is_open:
+        raise IllegalMove(
+            f"cannot {verb} dead letter {letter.id}: it was closed as {letter.status} by {letter.closed_by}"
+            f" at {letter.closed_at:%Y-%m-%d %H:%M} UTC",
+            details={"status": str(letter.status), "closed_by": letter.closed_by},
+        )
+
+
+def refuse_held(turn: Turn, step: str) -> None:
+    """Refuse to wake a step that a breaker would hold again. Raises HeldByBreaker."""
+    gating = repairs.gating_breaker(turn.connection, turn.workflow.id, step)
+    if gating is None:
+        return
+    name, state = gating
+    if state is BreakerState.CLOSED:
+        told, verb = "lets go of what it held in turn", "to let all of it out at once: remand breaker reset"
+    else:
+        told, verb = f"is {state}", "to let it go: remand breaker close"
+    raise HeldByBreaker(
+        f"step {step!r} cannot be retried now: the breaker of {name} {told}",
+        hint=f"{verb} {shlex.quote(name)}",
+        details={"workflow_id": str(turn.workflow.id), "step": step, "breaker": name, "state": str(state)},
+    )
+
+
+def close_open(turn: Turn, status: DeadLetterStatus) -> UUID | None:
+    """Close the workflow's open entry and return its id; None if it has none."""
+    letter = dlq.open_letter_of(turn.connection, turn.workflow.id)
+    if letter is None:
+        return None
+    close(turn, letter, status)
+    return letter.id
+
+
+def close(turn: Turn, letter: DeadLetter, status: DeadLetterStatus) -> None:
+    """Close an entry that the turn has locked, with who and why."""
+    who = turn.who
+    dlq.change_letter(
+        turn.connection,
+        letter.id,
+        status=status,
+        closed_by=who.by,
+        closed_at=turn.now,
+        resolution=who.reason,
+        requeue_at=None,
+    )
+
+
+def log_closed(letter_id: UUID | None, workflow_id: UUID, status: DeadLetterStatus, who: Who) -> None:
+    """Say after the commit which entry was closed, if one was."""
+    if letter_id is None:
+        return
+    log(
+        "dead_letter.closed",
+        dead_letter_id=str(letter_id),
+        workflow_id=str(workflow_id),
+        status=str(status),
+        by=who.by,
+        reason=who.reason,
+    )
+
+
+def illegal(workflow: Workflow, verb: str, why: str) -> IllegalMove:
+    """Return the error that says in which state the workflow is."""
+    return IllegalMove(
+        f"cannot {verb} workflow {workflow.id}: it is {workflow.state}; {why}",
+        details={"workflow_id": str(workflow.id), "state": str(workflow.state)},
+    )
+
+
+def illegal_step(turn: Turn, step: str, state: StepState, why: str) -> IllegalMove:
+    """Return the error that says in which state the step is."""
+    return IllegalMove(
+        f"step {step!r} is {state}: {why}",
+        details={"workflow_id": str(turn.workflow.id), "step": step, "state": str(state)},
+    )
+
+
+def json_text(value: Any, what: str, max_bytes: int) -> str:
+    """Return the JSON text of what a person gave.
+
+    Raises:
+        InputInvalid: it is not JSON, or too large.
+    """
+    try:
+        return encode(value, what=what, max_bytes=max_bytes)
+    except JsonInvalid as problem:
+        raise InputInvalid(problem.message, hint=problem.hint, details={"path": problem.path}) from None
