@@ -68,10 +68,12 @@ def postpone_first(connection: sa.Connection, queue: str, *, until: datetime) ->
     """Put the first failed attempt of a queue behind the others; return its step. Transaction: joins."""
     row = connection.execute(
         sa.text(
-            "update remand.run_queue q set due_at = :until from (select x.workflow_id, x.step"
+            # Materialised: asked again for each row of a join, it would give the next one each time.
+            "with first as materialized (select x.workflow_id, x.step"
             " from remand.run_queue x where x.queue = :queue and x.phase = 'failed'"
             # As `take_failures` orders them: the first there must be the first here.
-            " order by x.due_at, x.workflow_id, x.step limit 1 for update skip locked) first"
+            " order by x.due_at, x.workflow_id, x.step limit 1 for update skip locked)"
+            " update remand.run_queue q set due_at = :until from first"
             " where q.workflow_id = first.workflow_id and q.step = first.step"
             " returning q.workflow_id, q.step"
         ),

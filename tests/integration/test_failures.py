@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from app.engine.fail import drain_failures
+from app.store.failures import postpone_first
 from remand import PermanentError, RateLimited, RetryableError
 from remand.errors import StepTimeout
 from tests.support.engine import Harness
@@ -379,3 +380,20 @@ def test_a_failure_that_nobody_can_decide_on_holds_up_no_other(harness: Harness)
 
     assert [harness.states(one) for one in others] == [{"a": "error"}] * 2
     assert harness.states(broken) == {"a": "enqueued_as_error_for_orchestration"}
+
+
+def test_one_failure_alone_is_put_off_however_postgres_plans_it(harness: Harness) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=always(PermanentError("no")))
+    first = harness.submit("t/one")
+    # What it takes for a single row it scans, and looks for each row whether that is the first.
+    harness.database.call("analyze remand.run_queue")
+    harness.submit_many("t/one", range(2))
+    harness.drain()
+    later = harness.clock.now + timedelta(minutes=1)
+
+    with harness.database.begin() as connection:
+        assert postpone_first(connection, "retry.never", until=later) == (first, "a")
+
+    put_off = harness.database.call("select workflow_id from remand.run_queue where due_at = %s", (later,))
+    assert put_off == [(first,)]
