@@ -29,6 +29,8 @@ from app.telemetry import log
 from remand.handler import Handlers
 
 T = TypeVar("T")
+FOLLOW_SECONDS = 1.0
+"""How long a drain goes on with the children of its own steps before they queue up with all others."""
 _PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
@@ -79,6 +81,7 @@ class Drain:
         self._report = Drained("")
         self._batch = Batch()
         self._maybe_more = False
+        self._claimed_at = 0.0
         # An answer was lost: this process may hold claims that it does not know of.
         self._doubtful = False
 
@@ -116,13 +119,14 @@ class Drain:
             self._steward.raise_error()
             last = self._is_over(until)
             waiting = self._batch.waiting()
-            k = 0 if last else max(0, self._pace.k(queue) - waiting)
+            queues_up = time.monotonic() - self._claimed_at >= FOLLOW_SECONDS
+            k = 0 if last or queues_up else max(0, self._pace.k(queue) - waiting)
             self._take(self._record(self._batch.take_ended(), queue, k).claims)
             self._reconcile()
             if last:
                 self._pass_on(queue)
                 return
-            if not self._batch.waiting() and self._maybe_more:
+            if not self._batch.waiting() and (self._maybe_more or queues_up):
                 self._claim(queue)
 
     def _run_batch(self, queue: str) -> None:
@@ -144,6 +148,7 @@ class Drain:
     def _claim(self, queue: str) -> None:
         """Claim what is due. Fewer than asked for means dry: what comes later brings a bell of its own."""
         k = self._pace.k(queue)
+        self._claimed_at = time.monotonic()
         claims = self._patiently(lambda: self._queue.claim(queue, k))
         # A suspect, which has been attempted before, is claimed alone however many wait behind it.
         self._maybe_more = len(claims) == k or any(claim.attempt > 1 for claim in claims)

@@ -6,6 +6,7 @@ the rows that come back say what counted.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +19,7 @@ from app.store.arrays import plain, texts
 from app.store.session import Database
 from app.store.unclassified import Unknown, record
 
-_CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s)"
+_CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s, %s)"
 _SETTLE = (
     "select * from remand.settle(%s::uuid[], %s::text[], %s::int[], %s::text[]::jsonb[],"
     " %s, %s, %s, %s, %s, %s, 'claimed', %s)"
@@ -113,6 +114,7 @@ class RunQueue:
         self._worker = worker
         self._pid = pid
         self._times = (timeout_seconds, slack_seconds)
+        self._turns = itertools.count()
 
     @property
     def worker(self) -> UUID:
@@ -120,9 +122,9 @@ class RunQueue:
         return self._worker
 
     def claim(self, queue: str, k: int) -> list[Claim]:
-        """Claim up to `k` due steps. Transaction: own."""
+        """Claim up to `k` due steps; which come first changes from turn to turn. Transaction: own."""
         rows = self._database.call(
-            _CLAIM, (queue, k, self._worker, self._pid, *self._times, self._clock.fixed())
+            _CLAIM, (queue, k, self._worker, self._pid, *self._times, self._clock.fixed(), next(self._turns))
         )
         return [Claim(*row) for row in rows]
 

@@ -24,6 +24,8 @@ _FUNCTIONS = (
     "roll_up",
     "submit",
     "gates",
+    "lanes",
+    "take_lane",
     "claim",
     "park",
     "settle",

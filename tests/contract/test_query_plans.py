@@ -48,11 +48,15 @@ insert into remand.history (workflow_id, kind, from_state, event, to_state, at, 
   select id, 'workflow', 'steps_in_process', 'cancel', state, now(), 'old' from old where state = 'cancelled';
 insert into remand.attempts (workflow_id, step, attempt, outcome, ended_at)
   select id, 'a', 1, 'failed', now() from old where state = 'error';
-insert into remand.dead_letters (id, workflow_id, source, source_id, namespace, template, step, handler,
-    queue, attempts, reason, category, rule, error_class, error_message, worker, status, opened_at, closed_by,
-    closed_at, snapshot)
-  select id, id, 'step', id::text, 't', 'old:1', 'a', 'h', 'steps', 1, 'permanent_failure', 'permanent', 'r',
-         'E', 'm', 'w', 'permanently_failed', now(), 'old', now(), '{}' from old where state = 'error';
+insert into remand.dead_letter_groups (id, fingerprint, cause, namespace, template, version, step, handler,
+    error_class, message, category, state, state_since, first_at, last_at)
+  values (gen_random_uuid(), 'old', 'old', 't', 'old', '1', 'a', 'h', 'E', 'm', 'permanent', 'open', now(), now(), now());
+insert into remand.dead_letters (id, workflow_id, source, source_id, namespace, template, version, step, handler,
+    queue, dead_queue, group_id, attempts, reason, category, policy, rule, error_class, error_message, worker, status,
+    opened_at, triage_at, closed_by, closed_at, snapshot)
+  select o.id, o.id, 'step', o.id::text, 't', 'old', '1', 'a', 'h', 'steps', 'default', g.id, 1, 'permanent_failure',
+         'permanent', 'never', 'r', 'E', 'm', 'w', 'permanently_failed', now(), now(), 'old', now(), '{}'
+    from old o, remand.dead_letter_groups g where o.state = 'error';
 drop table old;
 """
 _READ = """

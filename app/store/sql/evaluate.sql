@@ -17,10 +17,11 @@ begin
      where f.id = any(p_ids) and f.hold is null and s.workflow_id = f.id and s.state = 'pending'
        and s.open_parents = 0
        and f.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
-    returning s.workflow_id w, s.name n, s.queue, coalesce(s.dependency, s.handler) dependency, s.priority, s.attempt),
+    returning s.workflow_id w, s.name n, s.queue, f.template_id, coalesce(s.dependency, s.handler) dependency, s.priority, s.attempt),
   queued as (
-    insert into remand.run_queue (workflow_id, step, phase, queue, dependency, priority, due_at, attempt)
-      select r.w, r.n, 'ready', r.queue, r.dependency, r.priority, p_now, r.attempt from ready r)
+    insert into remand.run_queue (workflow_id, step, phase, queue, namespace, dependency, priority, due_at, attempt)
+      select r.w, r.n, 'ready', r.queue, y.namespace, r.dependency, r.priority, p_now, r.attempt
+        from ready r join remand.templates y on y.id = r.template_id)
   select array_agg(distinct r.queue) into v_queues from ready r;
   update remand.workflows f
      set open_steps = x.open, error_steps = x.failed

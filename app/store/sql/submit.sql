@@ -51,8 +51,8 @@ begin
       returning steps.workflow_id, steps.name, steps.queue, coalesce(steps.dependency, steps.handler) dependency,
                 steps.priority, steps.state),
   queued as (
-    insert into remand.run_queue (workflow_id, step, phase, queue, dependency, priority, due_at, attempt)
-      select s.workflow_id, s.name, 'ready', s.queue, s.dependency, s.priority, t, 0 from copied s where s.state = 'enqueued')
+    insert into remand.run_queue (workflow_id, step, phase, queue, namespace, dependency, priority, due_at, attempt)
+      select s.workflow_id, s.name, 'ready', s.queue, v_namespace, s.dependency, s.priority, t, 0 from copied s where s.state = 'enqueued')
   select coalesce(array_agg(created.id), '{}') into v_new from created;
   if cardinality(v_new) < v_wanted then
     -- A workflow that was there already under another identity does not take this one as well.

@@ -15,6 +15,7 @@ run_queue = sa.Table(
     column("step", sa.Text, "step name"),
     column("phase", sa.Text, "ready, claimed, failed, waiting or settling"),
     column("queue", sa.Text, "Celery queue whose workers act next"),
+    column("namespace", sa.Text, "of its template: namespaces share a queue evenly"),
     column("dependency", sa.Text, "whose breaker it minds"),
     column("gate", sa.Text, "held: the breaker holds it back; passed: it let it through", nullable=True),
     column("priority", sa.SmallInteger, "0-9, higher first"),
@@ -40,6 +41,7 @@ run_queue = sa.Table(
     sa.Index(
         "run_queue_ready",
         "queue",
+        "namespace",
         sa.text("priority DESC"),
         "due_at",
         postgresql_where=sa.text("phase = 'ready'"),

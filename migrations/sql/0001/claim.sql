@@ -3,28 +3,40 @@
 -- A suspect (a process died holding it) is claimed alone, so that a poison step harms nobody else.
 -- parents: their results by name; '"stored"' if they are too large to come along (a value has at most 256 MB).
 create or replace function remand.claim(
-  p_queue text, p_k int, p_worker uuid, p_pid int, p_timeout float, p_slack float, p_now timestamptz default null)
+  p_queue text, p_k int, p_worker uuid, p_pid int, p_timeout float, p_slack float, p_now timestamptz default null,
+  p_turn int default 0)
 returns table (workflow_id uuid, step text, attempt int, handler text, timeout_seconds float, commit_each boolean,
                input jsonb, parents jsonb, checkpoint jsonb, lease_until timestamptz, template_id int)
-language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
-  v_gated text[]; v_paused boolean;
+  v_gated text[]; v_paused boolean; v_lane record; v_lanes int; v_got int := 0;
+  v_workflows uuid[] := '{}'; v_steps text[] := '{}'; v_suspects boolean[] := '{}';
+  w uuid[]; n text[]; s boolean[];
 begin
   select g.gated, g.paused into v_gated, v_paused from remand.gates(p_queue) g;
   if v_paused then return; end if;
+  for v_pass in 1..2 loop
+    v_lanes := 0;
+    for v_lane in select * from remand.lanes(p_queue, case v_pass when 1 then p_turn else 0 end, t) loop
+      v_lanes := v_lanes + 1;
+      select x.workflows, x.steps, x.suspects into w, n, s
+        from remand.take_lane(p_queue, v_lane.namespace, v_lane.priority, v_lane.newest_first,
+               case v_pass when 1 then ceil((p_k - v_got)::float / v_lane.share)::int else p_k - v_got end,
+               v_gated, v_workflows, v_steps, t) x;
+      v_workflows := v_workflows || w; v_steps := v_steps || n; v_suspects := v_suspects || s;
+      v_got := cardinality(v_workflows);
+      exit when v_got >= p_k;
+    end loop;
+    -- What one lane left of its share another takes: fewer than asked for means that the queue is dry.
+    exit when v_got >= p_k or v_lanes = 0 or (v_lanes = 1 and p_turn % 4 < 2);
+  end loop;
+  if v_got = 0 then return; end if;
   return query
-  with due as (
-    select r.workflow_id w, r.step n, r.suspect,
-           row_number() over (order by r.priority desc, r.due_at) rank
-      from (select q.workflow_id, q.step, q.suspect, q.priority, q.due_at from remand.run_queue q
-             where q.queue = p_queue and q.phase = 'ready' and q.due_at <= t
-               and (q.dependency <> all(v_gated) or q.gate = 'passed')
-             order by q.priority desc, q.due_at limit p_k for update skip locked) r),
-  picked as (
-    select d.w, d.n from due d, (select x.suspect from due x where x.rank = 1) first
-     where case when first.suspect then d.rank = 1 else not d.suspect end),
+  with picked as (
+    select d.w, d.n from unnest(v_workflows, v_steps, v_suspects) with ordinality d(w, n, suspect, rank)
+     where case when v_suspects[1] then d.rank = 1 else not d.suspect end),
   begun as (
     update remand.steps s set state = 'in_progress', attempt = s.attempt + 1, started_at = t, worker = p_worker
       from picked p where s.workflow_id = p.w and s.name = p.n and s.state = 'enqueued'

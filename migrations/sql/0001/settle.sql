@@ -33,12 +33,12 @@ begin
   won as (
     delete from remand.run_queue q using given g
      where q.workflow_id = g.w and q.step = g.n and q.attempt = g.a and q.worker = p_worker and q.phase = p_phase
-    returning q.workflow_id w, q.step n, q.dependency, q.gate),
+    returning q.workflow_id w, q.step n, q.namespace, q.dependency, q.gate),
   done as (
     update remand.steps s set state = 'complete', result = g.r, ended_at = t
       from won join given g on g.w = won.w and g.n = won.n
      where s.workflow_id = won.w and s.name = won.n
-    returning s.workflow_id w, s.name n, s.children),
+    returning s.workflow_id w, s.name n, s.children, won.namespace),
   flow as (
     update remand.workflows f
        set open_steps = f.open_steps - x.c,
@@ -46,12 +46,12 @@ begin
            state_since = case when f.open_steps = x.c then t else f.state_since end
       from (select d.w, count(*)::int c from done d group by d.w) x where f.id = x.w
     returning f.id, f.input, f.hold, f.template_id),
-  fewer as (select d.w, c.n, count(*)::int c from done d, unnest(d.children) c(n) group by d.w, c.n),
+  fewer as (select d.w, c.n, count(*)::int c, min(d.namespace) ns from done d, unnest(d.children) c(n) group by 1, 2),
   next as (
     select y.*, y.ready and y.queue = p_queue and y.dependency <> all(v_gated) and not v_paused
                 and count(*) filter (where y.ready and y.queue = p_queue and y.dependency <> all(v_gated))
                       over (order by y.priority desc, y.w, y.n) <= p_k mine
-      from (select s.workflow_id w, s.name n, s.queue, s.priority, s.attempt + 1 attempt, c.c,
+      from (select s.workflow_id w, s.name n, s.queue, s.priority, s.attempt + 1 attempt, c.c, c.ns,
                    coalesce(s.timeout_seconds, p_timeout) seconds, coalesce(s.dependency, s.handler) dependency,
                    s.open_parents = c.c and s.state = 'pending' and f.hold is null ready
               from fewer c join remand.steps s on s.workflow_id = c.w and s.name = c.n
@@ -68,9 +68,9 @@ begin
     returning s.workflow_id w, s.name n, s.attempt, s.handler, x.seconds, s.commit_each, s.input, s.checkpoint,
               s.depends_on, x.mine),
   queued as (
-    insert into remand.run_queue (workflow_id, step, phase, queue, dependency, priority, due_at, attempt, worker, pid,
-                                  lease_until)
-      select x.w, x.n, case when x.mine then 'claimed' else 'ready' end, x.queue, x.dependency, x.priority, t,
+    insert into remand.run_queue (workflow_id, step, phase, queue, namespace, dependency, priority, due_at, attempt,
+                                  worker, pid, lease_until)
+      select x.w, x.n, case when x.mine then 'claimed' else 'ready' end, x.queue, x.ns, x.dependency, x.priority, t,
              case when x.mine then x.attempt else x.attempt - 1 end, case when x.mine then p_worker end,
              case when x.mine then p_pid end, case when x.mine then t + make_interval(secs => x.seconds + p_slack) end
         from next x where x.ready

@@ -17,9 +17,9 @@ CREATE TABLE remand.audit_log (
 
 CREATE INDEX audit_log_by_workflow ON remand.audit_log (workflow_id, id DESC) WHERE workflow_id IS NOT NULL;
 
-CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
-
 CREATE INDEX audit_log_by_person ON remand.audit_log (by, id DESC);
+
+CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
 
 COMMENT ON TABLE remand.audit_log IS 'Every change that somebody decided, with before and after; append-only.';
 
@@ -100,9 +100,9 @@ CREATE TABLE remand.traffic (
   PRIMARY KEY (dependency, handler, namespace, bucket)
 );
 
-CREATE INDEX traffic_by_handler ON remand.traffic (namespace, handler, bucket);
-
 CREATE INDEX traffic_by_age ON remand.traffic (bucket);
+
+CREATE INDEX traffic_by_handler ON remand.traffic (namespace, handler, bucket);
 
 COMMENT ON TABLE remand.traffic IS 'What breakers and retry budgets are judged by; the last minutes only, never a record.';
 
@@ -380,6 +380,7 @@ CREATE TABLE remand.run_queue (
   step TEXT NOT NULL,
   phase TEXT NOT NULL,
   queue TEXT NOT NULL,
+  namespace TEXT NOT NULL,
   dependency TEXT NOT NULL,
   gate TEXT,
   priority SMALLINT NOT NULL,
@@ -400,15 +401,15 @@ CREATE TABLE remand.run_queue (
 
 CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
 
-CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
-
 CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
+
+CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
 
 CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
 
 CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
 
-CREATE INDEX run_queue_ready ON remand.run_queue (queue, priority DESC, due_at) WHERE phase = 'ready';
+CREATE INDEX run_queue_ready ON remand.run_queue (queue, namespace, priority DESC, due_at) WHERE phase = 'ready';
 
 COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
 
@@ -419,6 +420,8 @@ COMMENT ON COLUMN remand.run_queue.step IS 'step name';
 COMMENT ON COLUMN remand.run_queue.phase IS 'ready, claimed, failed, waiting or settling';
 
 COMMENT ON COLUMN remand.run_queue.queue IS 'Celery queue whose workers act next';
+
+COMMENT ON COLUMN remand.run_queue.namespace IS 'of its template: namespaces share a queue evenly';
 
 COMMENT ON COLUMN remand.run_queue.dependency IS 'whose breaker it minds';
 
@@ -601,13 +604,13 @@ CREATE TABLE remand.workflows (
 )
  PARTITION BY RANGE (id);
 
-CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
-
 CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
 
 CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE expires_at IS NOT NULL AND state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
+
+CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
 COMMENT ON TABLE remand.workflows IS 'One row per workflow.';
 
@@ -910,31 +913,31 @@ CREATE TABLE remand.dead_letters (
   CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL)
 );
 
+CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
+
 CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
 
+CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
+
+CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
+
 CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
+
+CREATE INDEX dead_letters_open_by_template ON remand.dead_letters (template, namespace, id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
 
+CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC) WHERE status IN ('pending', 'investigating');
+
 CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
 
 CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
 
-CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_template ON remand.dead_letters (template, namespace, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
+CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
 
 COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
 
