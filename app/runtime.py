@@ -32,8 +32,15 @@ from remand.handler import Handlers, registry
 class Runtime:
     """The parts of one process."""
 
-    def __init__(self, settings: Settings, *, bell: Bell | None = None, clock: Clock | None = None) -> None:
-        """`bell`: None is a silent one, for programs without a broker.
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        bell: Bell | None = None,
+        clock: Clock | None = None,
+        pool_size: int = 5,
+    ) -> None:
+        """`bell`: None is a silent one, for programs without a broker. `pool_size`: connections it keeps.
 
         Raises:
             ConfigInvalid: no database is set.
@@ -43,7 +50,7 @@ class Runtime:
                 [Problem(None, None, "database_url", "is not set", "CONFIG_INVALID")],
             )
         self.settings = settings
-        self.database = Database(settings.database_url)
+        self.database = Database(settings.database_url, pool_size=pool_size)
         self.engine = Engine(
             database=self.database,
             templates=Templates(self.database),

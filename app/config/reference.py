@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from app.config.settings import Settings
 from app.config.sources import Key, variable_of
+from app.config.web import WebSettings
 from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
 from app.domain.budget import BudgetSpec
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides
@@ -57,9 +58,10 @@ def _rows() -> Iterator[str]:
     yield from _table_rows(RetryOverrides, ("retry",), DEFAULT_RETRY)
     yield from _table_rows(BudgetSpec, ("retry_budget",), BudgetSpec())
     yield from _table_rows(BreakerOverrides, ("breaker",), DEFAULT_BREAKER)
+    yield from _table_rows(WebSettings, ("web",), WebSettings())
 
 
-_TABLES = ("retry", "retry_budget", "breaker")
+_TABLES = ("retry", "retry_budget", "breaker", "web")
 
 
 def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from app.config.kinds import Count, Names, Seconds
+from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
 from app.domain.retry import RetryOverrides
@@ -18,23 +20,6 @@ from remand.redact import redact_text
 
 DATABASE_SCHEMES = ("postgresql", "postgresql+psycopg2")
 BROKER_SCHEMES = ("redis", "rediss", "amqp", "amqps")
-
-
-def _refuse_bool(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("should be a number, not true or false")  # noqa: TRY004 - pydantic collects these
-    return value
-
-
-def _split(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    if not value.lstrip().startswith("["):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    try:
-        return json.loads(value)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"starts like a JSON list but is none: {error}") from None
 
 
 def _parse(value: object) -> object:
@@ -46,9 +31,6 @@ def _parse(value: object) -> object:
         raise ValueError(f"is not JSON: {error}") from None
 
 
-Seconds = Annotated[float, BeforeValidator(_refuse_bool)]
-Count = Annotated[int, BeforeValidator(_refuse_bool)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Rules = Annotated[tuple[RuleSpec, ...], BeforeValidator(_parse)]
 
 
@@ -196,6 +178,7 @@ class Settings(BaseModel):
     breakers: dict[str, BreakerOverrides] = Field(
         default_factory=dict, description="The same for one dependency, by its name."
     )
+    web: WebSettings = Field(default_factory=WebSettings, description="The server of API and dashboard.")
     rules: Rules = Field(
         (),
         max_length=MAX_RULES,

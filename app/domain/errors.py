@@ -6,7 +6,7 @@
     │   ├── InputInvalid  InputTooLarge  IdentityInvalid  ResultInvalid
     │   ├── JsonInvalid  .path .problem
     │   │   └── JsonTooLarge
-    │   ├── HandlerNotFound  ValueRefused
+    │   ├── HandlerNotFound  ValueRefused  BodyTooLarge
     │   └── AmbiguousId
     ├── NotFound                     nothing has that name      4
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
@@ -17,6 +17,9 @@
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
     │   └── SchemaMissing  SchemaTooOld  SchemaTooNew
+    ├── Refused                      not for this caller        1
+    │   ├── NotSignedIn  NotAllowed  HostRefused
+    │   └── TooManyLogins  .retry_after_seconds
     └── WaitTimedOut                 not yet                    1
 
 Lost races are return values, not errors.
@@ -279,3 +282,50 @@ class WaitTimedOut(RemandError):
 
     code: ClassVar[str] = "WAIT_TIMED_OUT"
     exit_code: ClassVar[int] = 1
+
+
+class BodyTooLarge(BadInput):
+    """A request's body is larger than `web.max_body_bytes`."""
+
+    code = "BODY_TOO_LARGE"
+
+
+class Refused(RemandError):
+    """The request may be good, but not from this caller."""
+
+    code: ClassVar[str] = "REFUSED"
+    exit_code: ClassVar[int] = 1
+
+
+class NotSignedIn(Refused):
+    """Nobody is recognised: no token or session, or one that is wrong, expired or revoked."""
+
+    code = "NOT_SIGNED_IN"
+
+
+class NotAllowed(Refused):
+    """Somebody is recognised who may not do this."""
+
+    code = "NOT_ALLOWED"
+
+
+class HostRefused(Refused):
+    """A request names a host that is not in `web.allowed_hosts`, as a rebound DNS name would."""
+
+    code = "HOST_REFUSED"
+
+
+class TooManyLogins(Refused):
+    """Too many wrong passwords; come again after `retry_after_seconds`."""
+
+    code = "TOO_MANY_LOGINS"
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__(
+            f"too many wrong passwords: try again in {retry_after_seconds} s",
+            details={"retry_after_seconds": retry_after_seconds},
+        )
+        self.retry_after_seconds = retry_after_seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.retry_after_seconds,)

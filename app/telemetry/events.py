@@ -46,6 +46,8 @@ EventName = Literal[
     "breaker.released",
     "queue.paused",
     "queue.resumed",
+    "request.ended",
+    "request.failed",
 ]
 
 STEP: Final = ("workflow_id", "step", "attempt")
@@ -173,6 +175,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         "breaker.released": EventSpec(INFO, "All that a breaker held is out.", ("breaker",)),
         "queue.paused": EventSpec(INFO, "A queue was paused.", ("queue", "by", "reason")),
         "queue.resumed": EventSpec(INFO, "A paused queue goes on.", ("queue", "by")),
+        "request.ended": EventSpec(
+            INFO,
+            "The server answered a request; its id is in the answer's X-Request-Id.",
+            ("request_id", "method", "path", "status", "by", "duration_seconds"),
+        ),
+        "request.failed": EventSpec(
+            ERROR,
+            "A request met an error that nobody foresaw; the traceback comes with it.",
+            ("request_id", "method", "path", "error"),
+        ),
     }
 )
 

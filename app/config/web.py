@@ -1,0 +1,107 @@
+"""Settings of the server: where it listens, how long sessions last, what it refuses."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from app.config.kinds import Count, Names, Seconds
+
+
+class WebSettings(BaseModel):
+    """The table `[web]`. Immutable; durations are seconds, sizes are bytes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
+
+    host: str = Field(
+        "127.0.0.1",
+        min_length=1,
+        description="Address the server listens on; beyond loopback only once there is a user or a token.",
+    )
+    port: Count = Field(8484, ge=0, le=65_535, description="Port the server listens on; 0: any free one.")
+    dashboard_url: str | None = Field(
+        None,
+        description="Where people open the dashboard, as `https://remand.example.org`: its host is allowed, "
+        "with https cookies are Secure, and Flower links there. Unset: host and port.",
+    )
+    flower_url: str | None = Field(
+        None, description="Where people open Flower; the dashboard links there. Unset: no link."
+    )
+    allowed_hosts: Names = Field(
+        (),
+        description="Names that requests may be addressed to, beside loopback and that of `dashboard_url`; "
+        "`*`: any, which gives up the protection against rebound DNS names.",
+    )
+    trusted_proxies: Names = Field(
+        (),
+        description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed.",
+    )
+    session_idle_seconds: Seconds = Field(
+        28_800.0, ge=60, le=2_592_000, description="Seconds without a request after which a session ends."
+    )
+    session_max_seconds: Seconds = Field(
+        604_800.0, ge=60, le=31_536_000, description="Seconds after which a session ends, used or not."
+    )
+    login_attempts: Count = Field(
+        5,
+        ge=1,
+        le=1000,
+        description="Wrong passwords for one account before the next try has to wait; four times as many "
+        "from one address.",
+    )
+    login_max_delay_seconds: Seconds = Field(
+        60.0, ge=1, le=3600, description="Longest wait, in seconds, after wrong passwords; it starts at one."
+    )
+    max_body_bytes: Count = Field(
+        2_097_152, ge=1024, le=209_715_200, description="Largest body of a request, in bytes."
+    )
+    threads: Count = Field(
+        16,
+        ge=1,
+        le=256,
+        description="Requests that are worked on at a time, each with a connection to Postgres of its own.",
+    )
+
+    @field_validator("dashboard_url", "flower_url")
+    @classmethod
+    def _is_a_page(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("should be a URL that starts with http:// or https://")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("should be a plain address: no login, no query, no fragment")
+        return value.rstrip("/")
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            try:
+                ipaddress.ip_network(one, strict=False)
+            except ValueError:
+                raise ValueError(f"{one!r} is neither an address nor a network") from None
+        return value
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether nobody outside this machine can reach the server."""
+        return is_loopback(self.host)
+
+    @property
+    def is_https(self) -> bool:
+        """Whether people reach it by TLS, so that cookies may go that way alone."""
+        return self.dashboard_url is not None and self.dashboard_url.startswith("https:")
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether an address or name leads nowhere but to this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

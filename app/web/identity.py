@@ -1,0 +1,108 @@
+"""Who makes a request, and what a route asks of him.
+
+A route declares what it needs: `caller: Annotated[Caller, Depends(require(Permission.LETTERS_WRITE))]`. The
+gate (`gate.py`) has found out before who it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.requests import HTTPConnection, Request
+
+from app.domain.access import Permission, Role, permissions
+from app.domain.errors import NotAllowed, NotSignedIn
+from app.engine.operate import Who
+
+_CALLER, _ID = "remand_caller", "remand_request_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who was recognised."""
+
+    name: str
+    role: Role
+    scopes: frozenset[Permission] | None = None
+    """What is left of the role, where a token is narrower; None: all of it."""
+    via: str = "api"
+    """`api` with a token, `dashboard` with a session: the door that decisions are recorded with."""
+    csrf: str | None = None
+    """What forms of this session must send back; None with a token, which no browser sends by itself."""
+    namespaces: frozenset[str] | None = None
+    """Namespaces it may see; None: all."""
+
+    def may(self, permission: Permission) -> bool:
+        """Say whether it may do that."""
+        return permission in permissions(self.role, self.scopes)
+
+    def who(self, reason: str | None = None) -> Who:
+        """Return what verbs record: who decides, why, through which door."""
+        return Who(self.name, reason, self.via)
+
+
+def require(needed: Permission | Role) -> Callable[[Request], Caller]:
+    """Return a dependency that hands out the caller, if it has the permission.
+
+    A role is for routes that belong to no area: a token with scopes is refused there, whatever its role.
+
+    Raises (in the route):
+        NotSignedIn: nobody is recognised.
+        NotAllowed: somebody is, who may not do this.
+    """
+
+    def checked(request: Request) -> Caller:
+        caller = signed_in(request)
+        if isinstance(needed, Permission):
+            allowed = caller.may(needed)
+        else:
+            allowed = caller.scopes is None and caller.role.includes(needed)
+        if not allowed:
+            raise NotAllowed(
+                f"{caller.name} may not do this: it needs {needed}",
+                hint=f"the role is {caller.role}"
+                + (", narrowed by scopes" if caller.scopes is not None else ""),
+                details={"needs": str(needed), "role": str(caller.role)},
+            )
+        return caller
+
+    return checked
+
+
+def signed_in(request: Request) -> Caller:
+    """Return the caller, whoever it is; as a dependency: for routes that anybody recognised may use.
+
+    Raises:
+        NotSignedIn: nobody is recognised.
+    """
+    caller = caller_of(request)
+    if caller is None:
+        raise NotSignedIn("nobody is signed in", hint="send `Authorization: Bearer rmd_…`, or sign in")
+    return caller
+
+
+def caller_of(connection: HTTPConnection) -> Caller | None:
+    """Return who makes this request; None: nobody is recognised."""
+    found = connection.scope.get("state", {}).get(_CALLER)
+    return found if isinstance(found, Caller) else None
+
+
+def remember(connection: HTTPConnection, caller: Caller | None) -> None:
+    """Let the rest of this request know who makes it."""
+    connection.scope.setdefault("state", {})[_CALLER] = caller
+
+
+def id_of(connection: HTTPConnection) -> str:
+    """Return the id of this request, which its log line and its answer carry."""
+    return str(connection.scope.get("state", {}).get(_ID, ""))
+
+
+def remember_id(connection: HTTPConnection, request_id: str) -> None:
+    """Let the rest of this request know its id."""
+    connection.scope.setdefault("state", {})[_ID] = request_id
+
+
+def wants_json(connection: HTTPConnection) -> bool:
+    """Say whether a program asks: the API answers errors as JSON, the rest as pages."""
+    return connection.url.path.startswith("/api/")
