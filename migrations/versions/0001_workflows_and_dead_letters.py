@@ -56,6 +56,11 @@ _SHOWN_TO_READERS = (
     "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps"
 )  # fmt: skip
 _TABLES = (
+    "sessions",
+    "users",
+    "login_codes",
+    "login_attempts",
+    "api_tokens",
     "audit_log",
     "dead_letter_hours",
     "dead_letter_counts",

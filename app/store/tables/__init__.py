@@ -3,7 +3,7 @@
 One file a room: who adds a table puts it where its neighbours are, and runs `make schema`.
 """
 
-from app.store.tables.access import audit_log
+from app.store.tables.access import api_tokens, audit_log, login_attempts, login_codes, sessions, users
 from app.store.tables.breakers import breaker_moves, breakers, retry_budgets, traffic, unclassified
 from app.store.tables.columns import SCHEMA, metadata
 from app.store.tables.letters import (
@@ -23,6 +23,7 @@ from app.store.tables.workflows import PARTITIONED, attempts, history, identitie
 __all__ = [
     "PARTITIONED",
     "SCHEMA",
+    "api_tokens",
     "attempts",
     "audit_log",
     "breaker_moves",
@@ -36,11 +37,14 @@ __all__ = [
     "dead_queues",
     "history",
     "identities",
+    "login_attempts",
+    "login_codes",
     "metadata",
     "pauses",
     "queue_settings",
     "retry_budgets",
     "run_queue",
+    "sessions",
     "steps",
     "template_pauses",
     "template_steps",
@@ -48,6 +52,7 @@ __all__ = [
     "traffic",
     "transition_rule",
     "unclassified",
+    "users",
     "workers",
     "workflows",
 ]

@@ -15,11 +15,11 @@ CREATE TABLE remand.audit_log (
   PRIMARY KEY (id)
 );
 
-CREATE INDEX audit_log_by_workflow ON remand.audit_log (workflow_id, id DESC) WHERE workflow_id IS NOT NULL;
-
 CREATE INDEX audit_log_by_person ON remand.audit_log (by, id DESC);
 
 CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
+
+CREATE INDEX audit_log_by_workflow ON remand.audit_log (workflow_id, id DESC) WHERE workflow_id IS NOT NULL;
 
 COMMENT ON TABLE remand.audit_log IS 'Every change that somebody decided, with before and after; append-only.';
 
@@ -44,6 +44,123 @@ COMMENT ON COLUMN remand.audit_log.reason IS 'a person''s words';
 COMMENT ON COLUMN remand.audit_log.before IS 'what changed, as it was';
 
 COMMENT ON COLUMN remand.audit_log.after IS 'what changed, as it is';
+
+CREATE TABLE remand.users (
+  id UUID NOT NULL,
+  name TEXT NOT NULL,
+  role TEXT NOT NULL,
+  password_hash TEXT NOT NULL,
+  password_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  created_by TEXT NOT NULL,
+  disabled_at TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (id),
+  CONSTRAINT users_role CHECK (role IN ('viewer', 'operator', 'admin')),
+  CONSTRAINT users_name UNIQUE (name)
+);
+
+COMMENT ON TABLE remand.users IS 'People who may sign in to the dashboard.';
+
+COMMENT ON COLUMN remand.users.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.users.name IS 'what they sign in with; lower case';
+
+COMMENT ON COLUMN remand.users.role IS 'viewer, operator or admin';
+
+COMMENT ON COLUMN remand.users.password_hash IS 'argon2id, with its salt and parameters';
+
+COMMENT ON COLUMN remand.users.password_at IS 'when the password was last set';
+
+COMMENT ON COLUMN remand.users.created_at IS 'when they were added';
+
+COMMENT ON COLUMN remand.users.created_by IS 'who added them';
+
+COMMENT ON COLUMN remand.users.disabled_at IS 'since when they may not sign in; null: they may';
+
+CREATE TABLE remand.login_codes (
+  code_hash BYTEA NOT NULL,
+  name TEXT NOT NULL,
+  role TEXT NOT NULL,
+  expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (code_hash),
+  CONSTRAINT login_codes_role CHECK (role IN ('viewer', 'operator', 'admin'))
+);
+
+COMMENT ON TABLE remand.login_codes IS 'Links that sign in once, as `remand up` prints; a used one is deleted.';
+
+COMMENT ON COLUMN remand.login_codes.code_hash IS 'SHA-256 of the code in the link';
+
+COMMENT ON COLUMN remand.login_codes.name IS 'who is signed in by it';
+
+COMMENT ON COLUMN remand.login_codes.role IS 'what they may do then';
+
+COMMENT ON COLUMN remand.login_codes.expires_at IS 'until when it can be used, once';
+
+CREATE TABLE remand.api_tokens (
+  id UUID NOT NULL,
+  name TEXT NOT NULL,
+  token_hash BYTEA NOT NULL,
+  hint TEXT NOT NULL,
+  role TEXT NOT NULL,
+  scopes TEXT[],
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  created_by TEXT NOT NULL,
+  expires_at TIMESTAMP WITH TIME ZONE,
+  used_at TIMESTAMP WITH TIME ZONE,
+  revoked_at TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (id),
+  CONSTRAINT api_tokens_role CHECK (role IN ('viewer', 'operator', 'admin')),
+  CONSTRAINT api_tokens_hash UNIQUE (token_hash)
+);
+
+CREATE UNIQUE INDEX api_tokens_by_name ON remand.api_tokens (name) WHERE revoked_at IS NULL;
+
+COMMENT ON TABLE remand.api_tokens IS 'What programs sign in with.';
+
+COMMENT ON COLUMN remand.api_tokens.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.api_tokens.name IS 'what decisions made with it are recorded by';
+
+COMMENT ON COLUMN remand.api_tokens.token_hash IS 'SHA-256 of the token';
+
+COMMENT ON COLUMN remand.api_tokens.hint IS 'its first characters, to tell it by';
+
+COMMENT ON COLUMN remand.api_tokens.role IS 'viewer, operator or admin';
+
+COMMENT ON COLUMN remand.api_tokens.scopes IS 'what is left of the role, area:read or area:write; null: all';
+
+COMMENT ON COLUMN remand.api_tokens.created_at IS 'when it was made';
+
+COMMENT ON COLUMN remand.api_tokens.created_by IS 'who made it';
+
+COMMENT ON COLUMN remand.api_tokens.expires_at IS 'when it ends; null: never';
+
+COMMENT ON COLUMN remand.api_tokens.used_at IS 'when it was last used; written at most once a minute';
+
+COMMENT ON COLUMN remand.api_tokens.revoked_at IS 'when it was revoked; null: it was not';
+
+CREATE TABLE remand.login_attempts (
+  key TEXT NOT NULL,
+  account TEXT,
+  failures INTEGER DEFAULT '0' NOT NULL,
+  blocked_until TIMESTAMP WITH TIME ZONE,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (key)
+);
+
+CREATE INDEX login_attempts_by_age ON remand.login_attempts (at);
+
+COMMENT ON TABLE remand.login_attempts IS 'How often signing in failed lately, by account, by address and by browser.';
+
+COMMENT ON COLUMN remand.login_attempts.key IS 'account:NAME, address:ADDRESS, or device:HASH of a browser';
+
+COMMENT ON COLUMN remand.login_attempts.account IS 'of a browser: who signed in there before';
+
+COMMENT ON COLUMN remand.login_attempts.failures IS 'wrong passwords in a row';
+
+COMMENT ON COLUMN remand.login_attempts.blocked_until IS 'until when no try counts; null: none is held up';
+
+COMMENT ON COLUMN remand.login_attempts.at IS 'when it was last tried';
 
 CREATE TABLE remand.breakers (
   name TEXT NOT NULL,
@@ -225,9 +342,9 @@ CREATE TABLE remand.dead_letter_groups (
   CONSTRAINT resolved_when CHECK (state <> 'resolved' OR resolved_at IS NOT NULL)
 );
 
-CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
-
 CREATE INDEX dead_letter_groups_by_state ON remand.dead_letter_groups (state, last_at DESC, id DESC);
+
+CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
 
 COMMENT ON TABLE remand.dead_letter_groups IS 'Letters with one cause: who looks at it, until when, how it was resolved, whether it came back.';
 
@@ -405,11 +522,11 @@ CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phas
 
 CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
 
-CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
-
 CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
 
 CREATE INDEX run_queue_ready ON remand.run_queue (queue, namespace, priority DESC, due_at) WHERE phase = 'ready';
+
+CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
 
 COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
 
@@ -604,13 +721,13 @@ CREATE TABLE remand.workflows (
 )
  PARTITION BY RANGE (id);
 
+CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
+
 CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
 
 CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE expires_at IS NOT NULL AND state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
-
-CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
 COMMENT ON TABLE remand.workflows IS 'One row per workflow.';
 
@@ -805,6 +922,42 @@ COMMENT ON COLUMN remand.identities.workflow_id IS 'the first workflow with this
 
 COMMENT ON COLUMN remand.identities.created_at IS 'when it was taken';
 
+CREATE TABLE remand.sessions (
+  token_hash BYTEA NOT NULL,
+  user_id UUID,
+  name TEXT NOT NULL,
+  role TEXT NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  seen_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  address TEXT,
+  PRIMARY KEY (token_hash),
+  CONSTRAINT sessions_role CHECK (role IN ('viewer', 'operator', 'admin')),
+  CONSTRAINT sessions_user FOREIGN KEY(user_id) REFERENCES remand.users (id) ON DELETE CASCADE
+);
+
+CREATE INDEX sessions_by_end ON remand.sessions (expires_at);
+
+CREATE INDEX sessions_by_user ON remand.sessions (user_id);
+
+COMMENT ON TABLE remand.sessions IS 'Who is signed in to the dashboard.';
+
+COMMENT ON COLUMN remand.sessions.token_hash IS 'SHA-256 of what the cookie holds';
+
+COMMENT ON COLUMN remand.sessions.user_id IS 'whose it is; null: opened by a link';
+
+COMMENT ON COLUMN remand.sessions.name IS 'who it is';
+
+COMMENT ON COLUMN remand.sessions.role IS 'what they may do; that of a user counts, where there is one';
+
+COMMENT ON COLUMN remand.sessions.created_at IS 'when they signed in';
+
+COMMENT ON COLUMN remand.sessions.seen_at IS 'when it was last used; written at most once a minute';
+
+COMMENT ON COLUMN remand.sessions.expires_at IS 'when it ends, used or not';
+
+COMMENT ON COLUMN remand.sessions.address IS 'from where they signed in';
+
 CREATE TABLE remand.breaker_moves (
   name TEXT NOT NULL,
   seq BIGINT DEFAULT nextval('remand.history_seq') NOT NULL,
@@ -913,31 +1066,31 @@ CREATE TABLE remand.dead_letters (
   CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL)
 );
 
-CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
-
 CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
-
-CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
-
-CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
 
-CREATE INDEX dead_letters_open_by_template ON remand.dead_letters (template, namespace, id DESC) WHERE status IN ('pending', 'investigating');
+CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
 
 CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
 
-CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
-
-CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC) WHERE status IN ('pending', 'investigating');
+CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
 
+CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
+
 CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
 
-CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
+CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_template ON remand.dead_letters (template, namespace, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
 
 COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
 
