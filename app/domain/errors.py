@@ -7,12 +7,13 @@
     │   ├── JsonInvalid  .path .problem
     │   │   └── JsonTooLarge
     │   ├── HandlerNotFound  ValueRefused  BodyTooLarge
+    │   ├── KeyReused
     │   └── AmbiguousId
     ├── NotFound                     nothing has that name      4
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
     │   └── BreakerNotFound  QueueNotFound  FingerprintNotFound
     ├── Conflict                     not in this state          5
-    │   └── TemplateChanged  IllegalMove  HeldByBreaker
+    │   └── TemplateChanged  IllegalMove  HeldByBreaker  KeyInUse
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
@@ -226,6 +227,18 @@ class HeldByBreaker(Conflict):
     """A circuit breaker keeps the step back: it would only be held again."""
 
     code = "HELD_BY_BREAKER"
+
+
+class KeyReused(BadInput):
+    """An Idempotency-Key came with another request than the first time."""
+
+    code = "KEY_REUSED"
+
+
+class KeyInUse(Conflict):
+    """The first request with an Idempotency-Key is still under way."""
+
+    code = "KEY_IN_USE"
 
 
 class ConfigInvalid(_WithProblems, Unfit):

@@ -56,6 +56,7 @@ _SHOWN_TO_READERS = (
     "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps"
 )  # fmt: skip
 _TABLES = (
+    "idempotency_keys",
     "sessions",
     "users",
     "login_codes",

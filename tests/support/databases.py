@@ -23,7 +23,7 @@ _KEEP_SECONDS = 7200
 _numbers = itertools.count(1)
 _TABLES = (
     "sessions", "users", "login_codes", "login_attempts", "api_tokens",
-    "audit_log", "dead_letter_hours", "dead_letter_counts", "dead_letter_deltas", "dead_letter_notes",
+    "idempotency_keys", "audit_log", "dead_letter_hours", "dead_letter_counts", "dead_letter_deltas", "dead_letter_notes",
     "dead_letters", "dead_letter_groups", "queue_settings", "workers", "identities", "run_queue", "history",
     "attempts", "steps",
     "workflows", "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",

@@ -17,6 +17,7 @@ from app.store.tables.letters import (
     queue_settings,
 )
 from app.store.tables.queues import pauses, run_queue, template_pauses, workers
+from app.store.tables.requests import idempotency_keys
 from app.store.tables.templates import template_steps, templates, transition_rule
 from app.store.tables.workflows import PARTITIONED, attempts, history, identities, steps, workflows
 
@@ -36,6 +37,7 @@ __all__ = [
     "dead_letters",
     "dead_queues",
     "history",
+    "idempotency_keys",
     "identities",
     "login_attempts",
     "login_codes",

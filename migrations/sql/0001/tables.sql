@@ -342,9 +342,9 @@ CREATE TABLE remand.dead_letter_groups (
   CONSTRAINT resolved_when CHECK (state <> 'resolved' OR resolved_at IS NOT NULL)
 );
 
-CREATE INDEX dead_letter_groups_by_state ON remand.dead_letter_groups (state, last_at DESC, id DESC);
-
 CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
+
+CREATE INDEX dead_letter_groups_by_state ON remand.dead_letter_groups (state, last_at DESC, id DESC);
 
 COMMENT ON TABLE remand.dead_letter_groups IS 'Letters with one cause: who looks at it, until when, how it was resolved, whether it came back.';
 
@@ -516,17 +516,17 @@ CREATE TABLE remand.run_queue (
 )
  WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
 
+CREATE INDEX run_queue_ready ON remand.run_queue (queue, namespace, priority DESC, due_at) WHERE phase = 'ready';
+
 CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
 
 CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
 
 CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
 
-CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
-
-CREATE INDEX run_queue_ready ON remand.run_queue (queue, namespace, priority DESC, due_at) WHERE phase = 'ready';
-
 CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
+
+CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
 
 COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
 
@@ -641,6 +641,38 @@ COMMENT ON COLUMN remand.workers.heartbeat_at IS 'last sign of life';
 
 COMMENT ON COLUMN remand.workers.stopped_at IS 'when it said goodbye or was found gone';
 
+CREATE TABLE remand.idempotency_keys (
+  caller TEXT NOT NULL,
+  key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  seed UUID NOT NULL,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  busy_until TIMESTAMP WITH TIME ZONE NOT NULL,
+  status SMALLINT,
+  answer JSONB,
+  PRIMARY KEY (caller, key)
+);
+
+CREATE INDEX idempotency_keys_by_age ON remand.idempotency_keys (at);
+
+COMMENT ON TABLE remand.idempotency_keys IS 'Requests that carried an Idempotency-Key, with their answers.';
+
+COMMENT ON COLUMN remand.idempotency_keys.caller IS 'who sent it: keys of different callers do not meet';
+
+COMMENT ON COLUMN remand.idempotency_keys.key IS 'as sent';
+
+COMMENT ON COLUMN remand.idempotency_keys.fingerprint IS 'SHA-256 of method, path and body, hex';
+
+COMMENT ON COLUMN remand.idempotency_keys.seed IS 'id of what the request makes: one that was cut off makes the same again';
+
+COMMENT ON COLUMN remand.idempotency_keys.at IS 'when it came first; a day later it is forgotten';
+
+COMMENT ON COLUMN remand.idempotency_keys.busy_until IS 'until when whoever acts on it is trusted to';
+
+COMMENT ON COLUMN remand.idempotency_keys.status IS 'HTTP status of the answer; null: there is none yet';
+
+COMMENT ON COLUMN remand.idempotency_keys.answer IS 'its body';
+
 CREATE TABLE remand.transition_rule (
   kind TEXT NOT NULL,
   from_state TEXT NOT NULL,
@@ -721,11 +753,11 @@ CREATE TABLE remand.workflows (
 )
  PARTITION BY RANGE (id);
 
-CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
-
 CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
+
+CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
 CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE expires_at IS NOT NULL AND state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
@@ -1066,21 +1098,11 @@ CREATE TABLE remand.dead_letters (
   CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL)
 );
 
-CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
-
-CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
-
-CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
-
-CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
+CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
 
 CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
-
-CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
 
 CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
 
@@ -1091,6 +1113,16 @@ CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC
 CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
+
+CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
+
+CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
+
+CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
 
 COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
 
@@ -1256,9 +1288,9 @@ CREATE TABLE remand.dead_letter_notes (
   CONSTRAINT of_one_thing CHECK ((dead_letter_id IS NULL) <> (group_id IS NULL))
 );
 
-CREATE INDEX dead_letter_notes_by_letter ON remand.dead_letter_notes (dead_letter_id, id);
-
 CREATE INDEX dead_letter_notes_by_group ON remand.dead_letter_notes (group_id, id);
+
+CREATE INDEX dead_letter_notes_by_letter ON remand.dead_letter_notes (dead_letter_id, id);
 
 COMMENT ON TABLE remand.dead_letter_notes IS 'Append-only notes of an investigation, or of a group of them.';
 

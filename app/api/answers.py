@@ -1,0 +1,58 @@
+"""How answers are written: JSON, ids as text, instants in ISO 8601 UTC; lists as pages with a cursor.
+
+Routes hand over values and get a response back, so that nothing is validated twice and large pages cost little.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
+
+
+def answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a value as an answer: dataclasses as objects, by the names of their fields."""
+    return Response(encoded(value), status, dict(headers or {}), media_type="application/json")
+
+
+def page(items: Sequence[object], after: str | None, **more: object) -> Response:
+    """Return one page of a list; `after`: the cursor of the page behind it, None: there is none."""
+    return answer({"items": items, "next": after, **more})
+
+
+def encoded(value: object) -> bytes:
+    """Return JSON text in UTF-8; text that UTF-8 does not have is written as `?`."""
+    return _encode(value).encode("utf-8", "replace")
+
+
+def _plain(value: object) -> Any:
+    match value:
+        case UUID() | PurePath():
+            return str(value)
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case date():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Enum():
+            return value.value
+        case Mapping():
+            return dict(value)
+        case set() | frozenset():
+            return sorted(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    raise TypeError(f"a {type(value).__name__} has no JSON")
+
+
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain, check_circular=False
+).encode

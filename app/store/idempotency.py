@@ -1,0 +1,88 @@
+"""Requests with an Idempotency-Key: who acts on one, and what was answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from app.clock import Clock
+from app.domain.errors import KeyInUse, KeyReused
+from app.store.ids import new_id
+from app.store.session import Database
+
+BUSY_SECONDS = 60.0
+"""How long one request may take before its repetition acts in its place."""
+
+# What is older than a day goes with each request that comes, more of it than comes.
+_TAKE = """
+delete from remand.idempotency_keys where (caller, key) in (
+  select caller, key from remand.idempotency_keys
+   where at < coalesce(%(now)s, clock_timestamp()) - interval '1 day' and (caller, key) <> (%(caller)s, %(key)s)
+   order by at limit 10 for update skip locked);
+insert into remand.idempotency_keys as k (caller, key, fingerprint, seed, at, busy_until)
+select %(caller)s, %(key)s, %(fingerprint)s, %(seed)s, n.t, n.t + make_interval(secs => %(busy)s)
+  from (select coalesce(%(now)s, clock_timestamp()) t) n
+on conflict (caller, key) do update
+   set fingerprint = excluded.fingerprint, busy_until = excluded.busy_until, status = null, answer = null,
+       seed = case when k.at < excluded.at - interval '1 day' then excluded.seed else k.seed end,
+       at = case when k.at < excluded.at - interval '1 day' then excluded.at else k.at end
+ where k.at < excluded.at - interval '1 day'
+    or k.status is null and k.busy_until < excluded.at and k.fingerprint = excluded.fingerprint
+returning seed
+"""
+_LOOK = "select fingerprint, status, answer from remand.idempotency_keys where caller = %s and key = %s"
+_KEEP = (
+    "update remand.idempotency_keys set status = %s, answer = %s::jsonb"
+    " where caller = %s and key = %s and status is null"
+)
+_FORGET = "delete from remand.idempotency_keys where caller = %s and key = %s and status is null"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the first request with this key was answered."""
+
+    status: int
+    body: Any
+
+
+def take(database: Database, clock: Clock, caller: str, key: str, fingerprint: str) -> UUID | Answered:
+    """Return the id to make the thing under, or the answer if it was given before. Transaction: own.
+
+    Raises:
+        KeyReused: another request was sent with this key.
+        KeyInUse: the first request with it is still under way.
+    """
+    arguments: Any = {
+        "caller": caller,
+        "key": key,
+        "fingerprint": fingerprint,
+        "seed": new_id(),
+        "busy": BUSY_SECONDS,
+        "now": clock.fixed(),
+    }
+    taken = database.call(_TAKE, arguments)
+    if taken:
+        seed: UUID = taken[0][0]
+        return seed
+    known = database.call(_LOOK, (caller, key))
+    if known and known[0][0] != fingerprint:
+        raise KeyReused(
+            "this Idempotency-Key was sent with another request", hint="a new request needs a new key"
+        )
+    if known and known[0][1] is not None:
+        return Answered(known[0][1], known[0][2])
+    raise KeyInUse(
+        "the first request with this Idempotency-Key is still under way", hint="repeat it in a second"
+    )
+
+
+def keep(database: Database, caller: str, key: str, status: int, body: bytes) -> None:
+    """Remember an answer. Transaction: own."""
+    database.call(_KEEP, (status, body.decode(), caller, key))
+
+
+def forget(database: Database, caller: str, key: str) -> None:
+    """Free a key whose request did nothing. Transaction: own."""
+    database.call(_FORGET, (caller, key))
