@@ -1,12 +1,15 @@
 """Own who may do what: roles, permissions, and the one table that says which role each permission needs.
 
 A person or token has a role. A token may be narrower than its role: its scopes name the permissions that are
-left. Whether somebody is who he says he is, is no question of this module.
+left. Secrets are compared by their digests. How long wrong passwords make one wait is decided here, too.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -73,3 +76,60 @@ def permissions(role: Role, scopes: Iterable[Permission] | None = None) -> froze
     """Return what a role may do, of that only what `scopes` names; None: all of it."""
     held = frozenset(one for one, least in LEAST_ROLE.items() if role.includes(least))
     return held if scopes is None else held & frozenset(scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who was recognised by a token or a session."""
+
+    name: str
+    role: Role
+    scopes: frozenset[Permission] | None = None
+
+
+TOKEN_PREFIX: Final = "rmd_"  # noqa: S105 - what every token begins with
+HINT_LENGTH: Final = len(TOKEN_PREFIX) + 6
+MIN_PASSWORD: Final = 10
+MAX_PASSWORD: Final = 256
+"""Hashing a longer one would only cost time."""
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
+
+
+def digest(secret: str) -> bytes:
+    """Return what is stored of a random secret: it has too many values to be guessed from its SHA-256."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def csrf_token(session_secret: str) -> str:
+    """Return what forms of a session must send back: who knows only the page's address cannot know it."""
+    return hashlib.sha256(b"csrf:" + session_secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def account_name(typed: str) -> str | None:
+    """Return a name as it is stored, None if it is none."""
+    name = typed.strip().lower()
+    return name if _NAME.fullmatch(name) else None
+
+
+def problem_of_password(password: str, name: str) -> str | None:
+    """Say what is wrong with a new password; None: nothing."""
+    if len(password) < MIN_PASSWORD:
+        return f"is shorter than {MIN_PASSWORD} characters"
+    if len(password) > MAX_PASSWORD:
+        return f"is longer than {MAX_PASSWORD} characters"
+    if name in password.lower() and len(password) < 2 * len(name) + MIN_PASSWORD:
+        return "is little more than the name"
+    if len(set(password)) < 4:
+        return "repeats the same characters"
+    return None
+
+
+def login_delay(failures: int, free: int, longest_seconds: float) -> float:
+    """Return how many seconds the next try has to wait after so many wrong passwords in a row.
+
+    One second after `free` of them, then twice as long each time. There is an end to it: nobody can lock a
+    person out for ever by guessing badly.
+    """
+    if failures < free:
+        return 0.0
+    return float(min(longest_seconds, 2.0 ** min(failures - free, 30)))

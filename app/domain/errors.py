@@ -6,14 +6,15 @@
     │   ├── InputInvalid  InputTooLarge  IdentityInvalid  ResultInvalid
     │   ├── JsonInvalid  .path .problem
     │   │   └── JsonTooLarge
-    │   ├── HandlerNotFound  ValueRefused  BodyTooLarge
+    │   ├── HandlerNotFound  ValueRefused  BodyTooLarge  AccessInvalid
     │   ├── KeyReused
     │   └── AmbiguousId
     ├── NotFound                     nothing has that name      4
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
-    │   └── BreakerNotFound  QueueNotFound  FingerprintNotFound
+    │   ├── BreakerNotFound  QueueNotFound  FingerprintNotFound
+    │   └── UserNotFound  TokenNotFound
     ├── Conflict                     not in this state          5
-    │   └── TemplateChanged  IllegalMove  HeldByBreaker  KeyInUse
+    │   └── TemplateChanged  IllegalMove  HeldByBreaker  KeyInUse  NameTaken
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
@@ -301,6 +302,30 @@ class BodyTooLarge(BadInput):
     """A request's body is larger than `web.max_body_bytes`."""
 
     code = "BODY_TOO_LARGE"
+
+
+class AccessInvalid(BadInput):
+    """A name, a password or scopes that will not do for a user or a token."""
+
+    code = "ACCESS_INVALID"
+
+
+class UserNotFound(NotFound):
+    """Nobody has that name."""
+
+    code = "USER_NOT_FOUND"
+
+
+class TokenNotFound(NotFound):
+    """No token has that name or id, or it is revoked."""
+
+    code = "TOKEN_NOT_FOUND"
+
+
+class NameTaken(Conflict):
+    """A user or a token of that name exists."""
+
+    code = "NAME_TAKEN"
 
 
 class Refused(RemandError):

@@ -48,6 +48,10 @@ EventName = Literal[
     "queue.resumed",
     "request.ended",
     "request.failed",
+    "access.changed",
+    "access.signed_in",
+    "access.signed_out",
+    "access.refused",
 ]
 
 STEP: Final = ("workflow_id", "step", "attempt")
@@ -175,6 +179,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         "breaker.released": EventSpec(INFO, "All that a breaker held is out.", ("breaker",)),
         "queue.paused": EventSpec(INFO, "A queue was paused.", ("queue", "by", "reason")),
         "queue.resumed": EventSpec(INFO, "A paused queue goes on.", ("queue", "by")),
+        "access.changed": EventSpec(
+            INFO, "Somebody changed who may do what; the audit log has it, too.", ("verb", "subject", "by")
+        ),
+        "access.signed_in": EventSpec(INFO, "Somebody signed in.", ("name", "how", "address")),
+        "access.signed_out": EventSpec(INFO, "Somebody signed out.", ("name",)),
+        "access.refused": EventSpec(
+            WARNING,
+            "Signing in failed: a wrong name, password or link, or too many of them.",
+            ("name", "why", "address"),
+        ),
         "request.ended": EventSpec(
             INFO,
             "The server answered a request; its id is in the answer's X-Request-Id.",

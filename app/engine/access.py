@@ -1,0 +1,235 @@
+"""Change who may do what: users, tokens, links that sign in once. Each change is one transaction, audited."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from argon2 import PasswordHasher
+
+from app.domain.access import (
+    HINT_LENGTH,
+    TOKEN_PREFIX,
+    Permission,
+    Role,
+    account_name,
+    digest,
+    permissions,
+    problem_of_password,
+)
+from app.domain.errors import AccessInvalid, NameTaken
+from app.engine.context import Engine
+from app.engine.operate import Who
+from app.store import access, audit, sessions
+from app.store.access import Token, User
+from app.store.audit import Entry
+from app.store.session import Connection
+from app.telemetry import log
+
+CODE_SECONDS = 600
+"""How long a link that signs in once can be used."""
+HASHER = PasswordHasher()
+
+
+def add_user(engine: Engine, name: str, role: Role, password: str, who: Who) -> User:
+    """Let somebody sign in.
+
+    Raises:
+        AccessInvalid: the name or the password will not do.
+        NameTaken: there is a user of that name.
+    """
+    wanted = _checked_name(name)
+    hashed = hash_password(password, wanted)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        if not access.add_user(connection, wanted, role, hashed, by=who.by, now=now):
+            raise NameTaken(f"there is a user {wanted!r} already", hint="see `remand user list`")
+        user = access.lock_user(connection, wanted)
+        _record(connection, now, who, Entry("user.add", "user", wanted, after={"role": str(role)}))
+    log("access.changed", verb="user.add", subject=wanted, by=who.by)
+    return user
+
+
+def set_role(engine: Engine, name: str, role: Role, who: Who) -> User:
+    """Give a user another role; open sessions go on with it. Idempotent.
+
+    Raises:
+        UserNotFound: nobody has that name.
+    """
+    return _change_user(engine, name, who, "user.set_role", {"role": str(role)}, role=str(role))
+
+
+def set_password(engine: Engine, name: str, password: str, who: Who) -> User:
+    """Give a user another password and sign them out everywhere.
+
+    Raises:
+        UserNotFound: nobody has that name.
+        AccessInvalid: the password will not do.
+    """
+    hashed = hash_password(password, _checked_name(name))
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+    return _change_user(
+        engine, name, who, "user.set_password", {}, signs_out=True, password_hash=hashed, password_at=now
+    )
+
+
+def disable_user(engine: Engine, name: str, who: Who) -> User:
+    """Sign a user out everywhere, and let them in no more. Idempotent.
+
+    Raises:
+        UserNotFound: nobody has that name.
+    """
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+    return _change_user(
+        engine, name, who, "user.disable", {"disabled": True}, signs_out=True, disabled_at=now
+    )
+
+
+def enable_user(engine: Engine, name: str, who: Who) -> User:
+    """Let a user in again, with the password they had. Idempotent.
+
+    Raises:
+        UserNotFound: nobody has that name.
+    """
+    return _change_user(engine, name, who, "user.enable", {"disabled": False}, disabled_at=None)
+
+
+def create_token(
+    engine: Engine,
+    name: str,
+    role: Role,
+    who: Who,
+    *,
+    scopes: Iterable[Permission] | None = None,
+    expires_in: timedelta | None = None,
+) -> tuple[Token, str]:
+    """Make a token; return what is stored of it and the token itself, which nobody can see again.
+
+    Raises:
+        AccessInvalid: the name will not do, or a scope is beyond the role.
+        NameTaken: a token that is not revoked has the name.
+    """
+    wanted = _checked_name(name)
+    left = _checked_scopes(role, scopes)
+    secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        token = access.add_token(
+            connection,
+            wanted,
+            digest(secret),
+            secret[:HINT_LENGTH],
+            role=role,
+            scopes=left,
+            expires_at=None if expires_in is None else now + expires_in,
+            by=who.by,
+            now=now,
+        )
+        if token is None:
+            raise NameTaken(
+                f"there is a token {wanted!r} already", hint=f"revoke it: remand token revoke {wanted}"
+            )
+        _record(connection, now, who, Entry("token.create", "token", wanted, after=_told(token)))
+    log("access.changed", verb="token.create", subject=wanted, by=who.by)
+    return token, secret
+
+
+def revoke_token(engine: Engine, name_or_id: str, who: Who) -> Token:
+    """Let a token sign in no more, from its next request on.
+
+    Raises:
+        TokenNotFound: no such token, or it was revoked before.
+    """
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        token = access.revoke_token(connection, name_or_id, now=now)
+        _record(connection, now, who, Entry("token.revoke", "token", token.name, before=_told(token)))
+    log("access.changed", verb="token.revoke", subject=token.name, by=who.by)
+    return token
+
+
+def create_login_code(engine: Engine, name: str, role: Role, who: Who) -> str:
+    """Return a code that signs somebody in once, within ten minutes."""
+    code = secrets.token_urlsafe(32)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        sessions.add_code(connection, digest(code), name, role, now + timedelta(seconds=CODE_SECONDS))
+        _record(connection, now, who, Entry("login_link.create", "user", name, after={"role": str(role)}))
+    log("access.changed", verb="login_link.create", subject=name, by=who.by)
+    return code
+
+
+def hash_password(password: str, name: str) -> str:
+    """Return what is stored of a password.
+
+    Raises:
+        AccessInvalid: it will not do.
+    """
+    problem = problem_of_password(password, name)
+    if problem is not None:
+        raise AccessInvalid(
+            f"the password {problem}", hint="take a sentence, or let a password manager make one"
+        )
+    return HASHER.hash(password)
+
+
+def _change_user(
+    engine: Engine,
+    name: str,
+    who: Who,
+    verb: str,
+    after: Mapping[str, object],
+    *,
+    signs_out: bool = False,
+    **columns: object,
+) -> User:
+    with engine.database.begin() as connection:
+        user = access.lock_user(connection, _checked_name(name))
+        was = {"role": str(user.role), "disabled": user.disabled_at is not None}
+        access.change_user(connection, user.id, **columns)
+        ended = access.end_sessions(connection, user.id) if signs_out else 0
+        before = {one: was[one] for one in after}
+        told = {**after, "sessions_ended": ended} if signs_out else after
+        _record(connection, engine.now(connection), who, Entry(verb, "user", user.name, None, before, told))
+        changed = access.lock_user(connection, user.name)
+    log("access.changed", verb=verb, subject=user.name, by=who.by)
+    return changed
+
+
+def _record(connection: Connection, now: datetime, who: Who, entry: Entry) -> None:
+    audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
+
+
+def _told(token: Token) -> dict[str, object]:
+    return {
+        "role": str(token.role),
+        "scopes": None if token.scopes is None else [str(one) for one in token.scopes],
+        "expires_at": token.expires_at.isoformat() if token.expires_at else None,
+    }
+
+
+def _checked_name(typed: str) -> str:
+    name = account_name(typed)
+    if name is None:
+        raise AccessInvalid(
+            f"{typed!r} is no name",
+            hint="letters, digits and . _ @ + -, at most 64, a letter or digit first; case does not count",
+        )
+    return name
+
+
+def _checked_scopes(role: Role, scopes: Iterable[Permission] | None) -> list[Permission] | None:
+    if scopes is None:
+        return None
+    wanted = sorted(set(scopes))
+    beyond = [str(one) for one in wanted if one not in permissions(role)]
+    if beyond:
+        raise AccessInvalid(
+            f"a {role} cannot have {', '.join(beyond)}: scopes only narrow a role", details={"scopes": beyond}
+        )
+    if not wanted:
+        raise AccessInvalid("a token without any scope could do nothing")
+    return wanted

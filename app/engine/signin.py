@@ -1,0 +1,218 @@
+"""Sign people in and out, and recognise who makes a request.
+
+Wrong passwords are counted in Postgres before they are checked, so that many tries at once, or at several
+servers, count as many. A browser from which somebody signed in before is counted by itself: whoever else
+tries the account cannot keep its owner out. Source: E6.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import secrets
+import threading
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from app.domain.access import (
+    MAX_PASSWORD,
+    Identity,
+    account_name,
+    digest,
+    login_delay,
+)
+from app.domain.errors import NotSignedIn, TooManyLogins
+from app.engine.access import HASHER
+from app.engine.context import Engine
+from app.store import access, sessions
+from app.store.session import Connection
+from app.store.sessions import DEVICE, Account, Tried
+from app.telemetry import log
+
+_ADDRESS_FACTOR = 4
+"""An address may be that of many people."""
+# A check takes 64 MB and all of a core: more at a time would only wait for each other.
+_checks = threading.BoundedSemaphore(2)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """What a browser gets: the secrets of its session and of itself."""
+
+    identity: Identity
+    secret: str
+    device: str
+
+
+def sign_in(
+    engine: Engine, typed: str, password: str, *, address: str | None, device: str | None = None
+) -> SignedIn:
+    """Open a session for a name and password. `device`: what this browser got when somebody signed in.
+
+    Takes as long for a name that nobody has. Transaction: two, none open while the password is checked.
+
+    Raises:
+        NotSignedIn: the name or the password is wrong; it does not say which.
+        TooManyLogins: there were too many wrong ones.
+    """
+    name = account_name(typed)
+    account, keys = _count_try(engine, name, address, device)
+    if not _is_right(password, account):
+        log("access.refused", name=name, why="password", address=address)
+        raise NotSignedIn("the name or the password is wrong")
+    assert account is not None
+    signed = _open(engine, account, keys, address)
+    log("access.signed_in", name=account.name, how="password", address=address)
+    return signed
+
+
+def open_link(engine: Engine, code: str, *, address: str | None) -> SignedIn:
+    """Open a session for a code that signs in once. Transaction: own.
+
+    Raises:
+        NotSignedIn: the code is unknown, used or over.
+    """
+    secret = secrets.token_urlsafe(32)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        identity = sessions.take_code(connection, digest(code), now)
+        if identity is not None:
+            sessions.add_session(
+                connection,
+                digest(secret),
+                identity.name,
+                identity.role,
+                user_id=None,
+                address=address,
+                expires_at=now + timedelta(seconds=engine.settings.web.session_max_seconds),
+                now=now,
+            )
+            sessions.prune(connection, now)
+    if identity is None:
+        log("access.refused", name=None, why="link", address=address)
+        raise NotSignedIn("this link was used, or is too old", hint="links work once, for ten minutes")
+    log("access.signed_in", name=identity.name, how="link", address=address)
+    return SignedIn(identity, secret, "")
+
+
+def sign_out(engine: Engine, secret: str) -> None:
+    """End a session. Transaction: own. Idempotent."""
+    with engine.database.begin() as connection:
+        name = sessions.end_session(connection, digest(secret))
+    if name is not None:
+        log("access.signed_out", name=name)
+
+
+def recognise_token(engine: Engine, token: str) -> Identity | None:
+    """Return who sends a token, None for one that is no good. Transaction: own."""
+    return access.recognise_token(engine.database, digest(token), engine.clock.fixed())
+
+
+def recognise_session(engine: Engine, secret: str) -> Identity | None:
+    """Return whose session it is, None for one that is over. Transaction: own."""
+    return sessions.recognise_session(
+        engine.database,
+        digest(secret),
+        idle_seconds=engine.settings.web.session_idle_seconds,
+        now=engine.clock.fixed(),
+    )
+
+
+def _count_try(
+    engine: Engine, name: str | None, address: str | None, device: str | None
+) -> tuple[Account | None, list[str]]:
+    """Count a try as a failure before it is one; a good one is forgiven."""
+    with engine.database.begin() as connection:
+        keys = _keys(connection, name, address, device)
+        # The instant is taken after the locks: of two tries at once one comes after the other.
+        tries = sessions.lock_tries(connection, keys, engine.now(connection))
+        now = engine.now(connection)
+        blocked = max((one.blocked_until for one in tries.values() if one.blocked_until), default=now)
+        if blocked <= now:
+            counted = {key: _failed(engine, key, tried, now) for key, tried in tries.items()}
+            sessions.set_tries(connection, counted, now)
+            return (sessions.find_account(connection, name) if name else None), keys
+    log("access.refused", name=name, why="too many", address=address)
+    raise TooManyLogins(math.ceil((blocked - now).total_seconds()))
+
+
+def _keys(connection: Connection, name: str | None, address: str | None, device: str | None) -> list[str]:
+    if device and name:
+        key = _device_key(device)
+        if sessions.is_device_of(connection, key, name):
+            return [key]
+    return [f"account:{name or '?'}", f"address:{_network(address)}"]
+
+
+def _device_key(device: str) -> str:
+    return DEVICE + digest(device).hex()
+
+
+def _network(address: str | None) -> str:
+    """Return what one person is sure to have but one of: an IPv4 address, a /64 of IPv6."""
+    try:
+        parsed = ipaddress.ip_address(address or "")
+    except ValueError:
+        return "unknown"
+    if parsed.version == 4:
+        return str(parsed)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))
+
+
+def _failed(engine: Engine, key: str, tried: Tried, now: datetime) -> Tried:
+    web = engine.settings.web
+    free = web.login_attempts * (_ADDRESS_FACTOR if key.startswith("address:") else 1)
+    failures = tried.failures + 1
+    delay = login_delay(failures, free, web.login_max_delay_seconds)
+    return Tried(failures, now + timedelta(seconds=delay) if delay else None)
+
+
+def _is_right(password: str, account: Account | None) -> bool:
+    stored = account.password_hash if account is not None else _nobodys_hash()
+    with _checks:
+        try:
+            HASHER.verify(stored, password[:MAX_PASSWORD])
+        except (VerificationError, InvalidHashError):
+            return False
+    return account is not None and len(password) <= MAX_PASSWORD
+
+
+@cache
+def _nobodys_hash() -> str:
+    return HASHER.hash(secrets.token_urlsafe(32))
+
+
+def _open(engine: Engine, account: Account, keys: list[str], address: str | None) -> SignedIn:
+    secret, device = secrets.token_urlsafe(32), ""
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        current = sessions.find_account(connection, account.name, lock=True)
+        if current is None or current.password_at != account.password_at:
+            raise NotSignedIn("the name or the password is wrong")
+        tries = sessions.lock_tries(connection, keys, now)
+        sessions.set_tries(connection, {key: _forgiven(key, one) for key, one in tries.items()}, now)
+        if not keys[0].startswith(DEVICE):
+            device = secrets.token_urlsafe(32)
+            sessions.add_device(connection, _device_key(device), account.name, now)
+        sessions.add_session(
+            connection,
+            digest(secret),
+            current.name,
+            current.role,
+            user_id=current.id,
+            address=address,
+            expires_at=now + timedelta(seconds=engine.settings.web.session_max_seconds),
+            now=now,
+        )
+        sessions.prune(connection, now)
+    return SignedIn(Identity(current.name, current.role), secret, device)
+
+
+def _forgiven(key: str, tried: Tried) -> Tried:
+    # Of an address only this try: else whoever has an account could guess at others for ever.
+    if key.startswith("address:"):
+        return Tried(max(0, tried.failures - 1), None)
+    return Tried(0, None)
