@@ -10,16 +10,17 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-import redis
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.line import run
 from app.engine.breakers import close_breaker, open_breaker
 from app.engine.pauses import pause_queue, resume_queue
 from app.store.workflows import list_workflows
+from tests.support.brokers import bells_in
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
+from tests.support.waiting import eventually
 
 RESET = ConnectionResetError("reset")
 TRIP = {"enabled": True, "failures": 3, "cool_down_seconds": 300, "release_per_second": 2}
@@ -45,9 +46,9 @@ def rig(harness_with: Callable[..., Harness]) -> Harness:
 
 
 @pytest.fixture(autouse=True)
-def place(database_url: str, broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def place(database_url: str, any_broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
-    monkeypatch.setenv("REMAND_BROKER_URL", broker_url)
+    monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
     monkeypatch.setenv("REMAND_USER", "ann")
     for name, value in TRIP.items():
         monkeypatch.setenv(f"REMAND_BREAKER__{name.upper()}", str(value))
@@ -348,15 +349,16 @@ def test_a_paused_queue_says_since_when_by_whom_and_why(rig: Harness, answer: An
     assert len(rig.worker.queue.claim("steps", 5)) == 1
 
 
-def test_resume_rings(rig: Harness, answer: Answer, broker_url: str) -> None:
+def test_resume_rings(rig: Harness, answer: Answer, broker_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMAND_BROKER_URL", broker_url)
     answer("queue", "pause", "steps")
     rig.submit("t/shared")
-    with redis.Redis.from_url(broker_url) as client:
-        assert client.llen("steps") == 0
+    assert bells_in(broker_url, "steps") == 0
 
-        answer("queue", "resume", "steps")
+    answer("queue", "resume", "steps")
 
-        assert client.llen("steps") == 1
+    # RabbitMQ has a message a moment after it was sent.
+    eventually(lambda: bells_in(broker_url, "steps") == 1, message="nobody rang")
 
 
 def test_failures_in_a_paused_retry_queue_wait_and_are_decided_after_it_goes_on(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import kombu
 import redis
 
 LAST_REDIS_DATABASE = 15
+_VHOSTS = itertools.count(1)
 QUEUES = (
     "steps",
     "retry.exponential",
@@ -41,6 +43,15 @@ def clean_broker(url: str, worker: int) -> Iterator[str]:
             yield mine
 
 
+def bells_in(url: str, queue: str) -> int:
+    """Return how many messages lie in a queue; none in one that nobody has declared yet."""
+    with kombu.Connection(url) as connection:
+        try:
+            return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
+        except connection.channel_errors:
+            return 0
+
+
 @contextmanager
 def _redis(url: str, worker: int) -> Iterator[str]:
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
@@ -56,7 +67,7 @@ def _redis(url: str, worker: int) -> Iterator[str]:
 
 @contextmanager
 def _rabbitmq(url: str, worker: int) -> Iterator[str]:
-    vhost = f"remand-test-{os.getpid()}-{worker}"
+    vhost = f"remand-test-{os.getpid()}-{worker}-{next(_VHOSTS)}"
     user = urlsplit(url).username or "guest"
     if _rabbitmqctl("add_vhost", vhost) and _rabbitmqctl(
         "set_permissions", "-p", vhost, user, ".*", ".*", ".*"

@@ -111,6 +111,13 @@ def broker_url(test_servers: Servers) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def any_broker_url(test_servers: Servers) -> Iterator[str]:
+    """A broker for tests that need one and read no message: a vhost of its own takes each half a second."""
+    with clean_broker(test_servers.broker_url, _worker_number()) as url:
+        yield url
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
