@@ -23,7 +23,13 @@ from tests.support.shapes import always, shape
 from tests.support.waiting import eventually
 
 RESET = ConnectionResetError("reset")
-TRIP = {"enabled": True, "failures": 3, "cool_down_seconds": 300, "release_per_second": 2}
+TRIP = {
+    "enabled": True,
+    "failures": 3,
+    "window_seconds": 60,
+    "cool_down_seconds": 300,
+    "release_per_second": 2,
+}
 SHARED = shape("shared", {"a": ()}, each={"a": {"dependency": "ledger"}})
 OTHER = shape("other", {"a": ()}, each={"a": {"dependency": "crm", "queue": "fast"}})
 
