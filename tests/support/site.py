@@ -223,8 +223,10 @@ class Site:
         return self.processes[name].wait(PATIENCE_SECONDS)
 
     def children(self, name: str) -> list[int]:
-        """Return the process ids of a worker's pool."""
-        return [child.pid for child in psutil.Process(self.processes[name].pid).children()]
+        """Return the process ids of a worker's pool; corpses that it has not reaped yet are none of it."""
+        return [
+            pid for child in psutil.Process(self.processes[name].pid).children() if _runs(pid := child.pid)
+        ]
 
     def stop(self) -> None:
         """Kill all that was started, and make sure that nothing is left."""
