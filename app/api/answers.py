@@ -1,6 +1,6 @@
 """How answers are written: JSON, ids as text, instants in ISO 8601 UTC; lists as pages with a cursor.
 
-Routes hand over values and get a response back, so that nothing is validated twice and large pages cost little.
+Routes hand over values and get a response back: nothing is validated twice, and large pages cost little.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from pathlib import PurePath
 from typing import Any
@@ -33,13 +33,13 @@ def encoded(value: object) -> bytes:
 
 
 def _plain(value: object) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     match value:
         case UUID() | PurePath():
             return str(value)
         case datetime():
             return value.astimezone(UTC).isoformat()
-        case date():
-            return value.isoformat()
         case timedelta():
             return value.total_seconds()
         case Enum():
@@ -48,9 +48,8 @@ def _plain(value: object) -> Any:
             return dict(value)
         case set() | frozenset():
             return sorted(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-    raise TypeError(f"a {type(value).__name__} has no JSON")
+        case _:
+            raise TypeError(f"a {type(value).__name__} has no JSON")
 
 
 _encode = json.JSONEncoder(

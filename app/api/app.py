@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import FastAPI
 
 from app import __version__
+from app.api import breakers, contract, health, queues, steps, templates, workflows
+from app.api.health import Looks
 from app.runtime import Runtime
 from app.web import errors
+
+_GUARDED = (workflows, steps, templates, queues, breakers)
 
 
 def build(runtime: Runtime) -> FastAPI:
     """Return the application; routes find the runtime in `request.app.state.runtime`."""
     app = FastAPI(title="Remand", version=__version__, docs_url=None, redoc_url=None)
     app.state.runtime = runtime
+    app.state.looks = Looks()
     errors.install(app)
-
-    @app.get("/health/live")
-    def live() -> dict[str, str]:
-        """Say that the process answers."""
-        return {"status": "live"}
-
+    for noun in _GUARDED:
+        app.include_router(noun.router, responses=contract.EVERYWHERE)
+    app.include_router(health.router)
+    app.openapi = partial(contract.document, app)  # type: ignore[method-assign]
     return app

@@ -15,12 +15,12 @@ The same nouns, verbs and JSON as the command line.
 
 - **Who**: `Authorization: Bearer rmd_…`, a token made with `remand token create`. Reading needs the role
   viewer, changing operator, the audit log and dead queues admin; a token may be narrower than its role.
-- **Lists** come in pages: `next` is the cursor of the page behind, null on the last. A cursor stays good while
-  rows come and go: what was there when the list was begun is neither missed nor shown twice.
+- **Lists** come in pages: `next` is the cursor of the page behind, null on the last. A cursor stays good
+  while rows come and go: what was there when the list was begun is neither missed nor shown twice.
 - **Errors** have one shape, `{"error": {"code", "message", "hint", "details"}}`; codes are stable. 409 says
   that the thing is not in a state that allows this, and in `details` in which state it is.
-- **Idempotency-Key** on a POST makes a repetition safe for a day: the first answer comes again, with the header
-  `Idempotency-Replayed: true`.
+- **Idempotency-Key** on a POST makes a repetition safe for a day: the first answer comes again, with the
+  header `Idempotency-Replayed: true`.
 - **Instants** are ISO 8601 in UTC, durations seconds, ids UUIDv7.
 """
 
@@ -35,15 +35,30 @@ _MEANINGS = {
     429: "Too often; come again after `Retry-After` seconds.",
     503: "The database or the broker is away, or the schema is not fit.",
 }
+_PROBLEM = {"path": "query.limit", "message": "Input should be at most 200", "code": "less_than_equal"}
 _EXAMPLES: dict[int, dict[str, Any]] = {
-    401: {"code": "NOT_SIGNED_IN", "message": "nobody is signed in", "hint": "send `Authorization: Bearer rmd_…`"},
-    404: {"code": "WORKFLOW_NOT_FOUND", "message": "no workflow 0197…", "hint": "see `remand workflow list`"},
-    409: {"code": "ILLEGAL_MOVE", "message": "dead letter 0197… is claimed by ada since 2026-11-28 03:02 UTC",
-          "hint": "ask them, or add a note", "details": {"status": "investigating", "claimed_by": "ada"}},
-    422: {"code": "BAD_INPUT", "message": "the request is not as it should be",
-          "details": {"problems": [{"path": "query.limit", "message": "Input should be less than or equal to 200",
-                                    "code": "less_than_equal"}]}},
-}  # fmt: skip
+    401: {
+        "code": "NOT_SIGNED_IN",
+        "message": "nobody is signed in",
+        "hint": "send `Authorization: Bearer rmd_…`",
+    },
+    404: {
+        "code": "WORKFLOW_NOT_FOUND",
+        "message": "no workflow 0197…",
+        "hint": "see `remand workflow list`",
+    },
+    409: {
+        "code": "ILLEGAL_MOVE",
+        "message": "dead letter 0197… is claimed by ada since 2026-11-28 03:02 UTC",
+        "hint": "ask them, or add a note",
+        "details": {"status": "investigating", "claimed_by": "ada"},
+    },
+    422: {
+        "code": "BAD_INPUT",
+        "message": "the request is not as it should be",
+        "details": {"problems": [_PROBLEM]},
+    },
+}
 
 
 class ErrorBody(BaseModel):
@@ -73,12 +88,6 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: _error(status) for status in statuses}
 
 
-EVERYWHERE = errors(401, 403, 422, 503)
-"""Errors of every route but `health`."""
-CHANGES = errors(400, 413)
-"""Errors of every route that takes a body."""
-
-
 def _error(status: int) -> dict[str, Any]:
     told: dict[str, Any] = {"model": ErrorAnswer, "description": _MEANINGS[status]}
     example = _EXAMPLES.get(status)
@@ -88,6 +97,12 @@ def _error(status: int) -> dict[str, Any]:
     if status in (429, 503):
         told["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
     return told
+
+
+EVERYWHERE = errors(401, 403, 422, 503)
+"""Errors of every route but `health`."""
+CHANGES = errors(400, 413)
+"""Errors of every route that takes a body."""
 
 
 def document(app: FastAPI) -> dict[str, Any]:

@@ -15,6 +15,13 @@ class Bell(Protocol):
     def pending(self, queue: str) -> int:
         """Return how many bells lie unheard in the broker for this queue."""
 
+    def check(self) -> None:
+        """Make sure that bells are taken.
+
+        Raises:
+            BrokerUnreachable: they are not.
+        """
+
 
 class SilentBell:
     """A bell that nobody hears; for programs that have no broker: the ring sweep announces for them."""
@@ -25,3 +32,6 @@ class SilentBell:
     def pending(self, queue: str) -> int:  # noqa: ARG002 - as the protocol has it
         """Return 0."""
         return 0
+
+    def check(self) -> None:
+        """Do nothing."""

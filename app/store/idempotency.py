@@ -18,7 +18,8 @@ BUSY_SECONDS = 60.0
 _TAKE = """
 delete from remand.idempotency_keys where (caller, key) in (
   select caller, key from remand.idempotency_keys
-   where at < coalesce(%(now)s, clock_timestamp()) - interval '1 day' and (caller, key) <> (%(caller)s, %(key)s)
+   where at < coalesce(%(now)s, clock_timestamp()) - interval '1 day'
+     and (caller, key) <> (%(caller)s, %(key)s)
    order by at limit 10 for update skip locked);
 insert into remand.idempotency_keys as k (caller, key, fingerprint, seed, at, busy_until)
 select %(caller)s, %(key)s, %(fingerprint)s, %(seed)s, n.t, n.t + make_interval(secs => %(busy)s)
@@ -54,7 +55,7 @@ def take(database: Database, clock: Clock, caller: str, key: str, fingerprint: s
         KeyReused: another request was sent with this key.
         KeyInUse: the first request with it is still under way.
     """
-    arguments: Any = {
+    arguments = {
         "caller": caller,
         "key": key,
         "fingerprint": fingerprint,
@@ -62,7 +63,9 @@ def take(database: Database, clock: Clock, caller: str, key: str, fingerprint: s
         "busy": BUSY_SECONDS,
         "now": clock.fixed(),
     }
-    taken = database.call(_TAKE, arguments)
+    with database.cursor() as cursor:
+        cursor.execute(_TAKE, arguments)
+        taken = cursor.fetchall()
     if taken:
         seed: UUID = taken[0][0]
         return seed

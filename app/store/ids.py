@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 import uuid_utils
 
-from app.domain.errors import AmbiguousId, NotFound
+from app.domain.errors import AmbiguousId, InputInvalid, NotFound
 from app.store.session import Database
 
 _TYPED = re.compile(r"[0-9a-f-]{1,36}")
+_DIGITS = 32
 _SHOWN = 5
 _NEWEST = 50_000
 
@@ -23,8 +24,27 @@ def new_id() -> UUID:
 
 def first_id_at(instant: datetime) -> UUID:
     """Return the smallest UUIDv7 of an instant: ids from then on are not less."""
-    milliseconds = int(instant.timestamp() * 1000)
+    milliseconds = max(0, int(instant.timestamp() * 1000))
     return UUID(int=(milliseconds << 80) | (0x7 << 76) | (0x2 << 62))
+
+
+def instant_of(one: UUID) -> datetime:
+    """Return when a UUIDv7 was made, to the millisecond."""
+    return datetime.fromtimestamp((one.int >> 80) / 1000, UTC)
+
+
+def id_range(prefix: str) -> tuple[UUID, UUID]:
+    """Return the least and the greatest id that begin like this.
+
+    Raises:
+        InputInvalid: it is no beginning of an id.
+    """
+    text = prefix.strip().lower()
+    if not _TYPED.fullmatch(text) or len(text.replace("-", "")) > _DIGITS:
+        raise InputInvalid(
+            f"{prefix!r} is no beginning of an id", hint="an id is hexadecimal, as the lists show it"
+        )
+    return _bound(text, "0"), _bound(text, "f")
 
 
 def find_id(database: Database, table: str, typed: str, missing: type[NotFound]) -> UUID:
@@ -66,5 +86,5 @@ def find_id(database: Database, table: str, typed: str, missing: type[NotFound])
 
 
 def _bound(text: str, filler: str) -> UUID:
-    digits = text.replace("-", "")[:32]
-    return UUID(digits + filler * (32 - len(digits)))
+    digits = text.replace("-", "")[:_DIGITS]
+    return UUID(digits + filler * (_DIGITS - len(digits)))

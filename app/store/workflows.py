@@ -168,6 +168,17 @@ def list_workflows(
         return [_workflow(row) for row in cursor.fetchall()]
 
 
+def read_workflows(database: Database, ids: Sequence[UUID]) -> list[Workflow]:
+    """Read the workflows that are there of these, newest first. Transaction: own."""
+    if not ids:
+        return []
+    rows = database.call(
+        f"select {_COLUMNS} where f.id = any(%s::uuid[]) and f.id between %s and %s order by f.id desc",
+        (list(ids), min(ids), max(ids)),
+    )
+    return [_workflow(row) for row in rows]
+
+
 def states_of(database: Database, ids: Sequence[UUID]) -> dict[UUID, WorkflowState]:
     """Read only the states. Transaction: own."""
     rows = database.call("select id, state from remand.workflows where id = any(%s::uuid[])", (list(ids),))

@@ -1,0 +1,96 @@
+"""`/health`: does this process answer, and can the service do its work."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api import contract
+from app.api.answers import answer
+from app.api.parts import EngineOf, QueueReader
+from app.engine.context import Engine
+from app.engine.readiness import Check, checks
+
+KEPT_SECONDS = 2.0
+"""How long a look is good for: who asks more often costs nothing more."""
+
+router = APIRouter(tags=["health"])
+_OPEN: dict[str, list[str]] = {"security": []}
+
+
+class Live(BaseModel):
+    """The process answers."""
+
+    status: str = Field(examples=["live"])
+
+
+class Ready(BaseModel):
+    """Whether the service can do its work."""
+
+    ready: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the service can do its work, and what was looked at."""
+
+    ready: bool
+    checks: list[Check]
+
+
+class Looks:
+    """The last look at the service, so that many askers cost one look."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until = 0.0
+        self._found: list[Check] = []
+
+    def look(self, engine: Engine) -> list[Check]:
+        """Return what was found at most `KEPT_SECONDS` ago."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._found = checks(engine)
+                self._until = time.monotonic() + KEPT_SECONDS
+            return self._found
+
+
+@router.get("/health/live", response_model=Live, summary="Does this process answer?", openapi_extra=_OPEN)
+async def live() -> Response:
+    """Say that the process answers; it asks nobody else."""
+    return answer({"status": "live"})
+
+
+@router.get(
+    "/health/ready",
+    response_model=Ready,
+    summary="Can the service do its work?",
+    responses={503: {"model": Ready, "description": "Something is missing; `/health` says what."}},
+    openapi_extra=_OPEN,
+)
+def ready(request: Request, engine: EngineOf) -> Response:
+    """Answer 200 while work is done, else 503; to everybody, so without a reason.
+
+    It is not done when the database or the broker is away, the schema does not fit, no sweep is seen (beat or
+    its worker is missing), or work waits in a queue to which no live worker listens.
+    """
+    found = _looked(request, engine)
+    return answer({"ready": found.ready}, 200 if found.ready else 503)
+
+
+@router.get("/health", response_model=Health, summary="What is missing?", responses=contract.EVERYWHERE)
+def health(request: Request, engine: EngineOf, caller: QueueReader) -> Response:
+    """Say what was looked at, and what of it is not as it must be."""
+    return answer(_looked(request, engine))
+
+
+def _looked(request: Request, engine: Engine) -> Health:
+    looks: Looks = request.app.state.looks
+    found = looks.look(engine)
+    return Health(all(one.ok for one in found), found)

@@ -1,0 +1,142 @@
+"""`/templates`: what workflows are made from; check a definition before it is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+from starlette.responses import Response
+
+from app.api.answers import answer, page
+from app.api.contract import CHANGES, Page, errors
+from app.api.parts import After, Body, EngineOf, Limit, Line, TemplateReader
+from app.domain.errors import InputInvalid
+from app.domain.template import load_text, to_definition
+from app.store.templates import PublishedTemplate
+
+router = APIRouter(tags=["templates"])
+Namespace = Annotated[Line, Path(description="Namespace of the template.")]
+Name = Annotated[Line, Path(description="Its name.")]
+Version = Annotated[Line, Path(description="Its version.")]
+_ONE = "/templates/{namespace}/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateLine:
+    """A published template as lists show it."""
+
+    template: str
+    """namespace/name:version"""
+    hash: str
+    published_at: datetime
+    steps: int
+    queues: list[str]
+    description: str
+
+    @classmethod
+    def of(cls, one: PublishedTemplate) -> TemplateLine:
+        """Return what lists show of a template."""
+        made = one.template
+        queues = sorted({step.queue for step in made.steps})
+        return cls(made.ref, one.hash, one.created_at, len(made.steps), queues, made.description)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateShown(TemplateLine):
+    """A published template with its definition."""
+
+    definition: dict[str, Any]
+
+
+class Source(Body):
+    """A template file."""
+
+    text: str = Field(
+        max_length=2_000_000,
+        description="The file as it is, YAML or JSON, with one template in it.",
+        examples=[
+            "namespace: shop\nname: quote\nversion: '1'\nsteps:\n  - {name: prices, handler: shop.prices}\n"
+        ],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A good template."""
+
+    templates: list[str]
+
+
+@router.get("/templates", response_model=Page[TemplateLine], summary="List the published templates")
+def list_templates(
+    engine: EngineOf, caller: TemplateReader, cursor: After = None, limit: Limit = 50
+) -> Response:
+    """List the published templates by name, newest version of each first."""
+    return _page([TemplateLine.of(one) for one in engine.templates.listed()], cursor, limit)
+
+
+def _page(lines: list[TemplateLine], cursor: str | None, limit: int) -> Response:
+    start = 0
+    if cursor is not None:
+        places = [number for number, one in enumerate(lines, 1) if one.template == cursor]
+        if not places:
+            raise InputInvalid("this is no cursor of this list", hint="begin without one")
+        start = places[0]
+    shown = lines[start : start + limit]
+    more = start + limit < len(lines)
+    return page(shown, shown[-1].template if more else None)
+
+
+@router.get(
+    _ONE, response_model=TemplateShown, summary="Show the newest version of a template", responses=errors(404)
+)
+def show_template(engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name) -> Response:
+    """Show the newest version with its definition."""
+    return _shown(engine.templates.find(f"{namespace}/{name}"))
+
+
+@router.get(
+    _ONE + "/versions",
+    response_model=list[TemplateLine],
+    summary="List the versions of a template",
+    responses=errors(404),
+)
+def list_versions(engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name) -> Response:
+    """List the versions of a template, newest first."""
+    engine.templates.find(f"{namespace}/{name}")
+    of = (one for one in engine.templates.listed() if one.template.namespace == namespace)
+    return answer([TemplateLine.of(one) for one in of if one.template.name == name])
+
+
+@router.get(
+    _ONE + "/versions/{version}",
+    response_model=TemplateShown,
+    summary="Show a version of a template",
+    responses=errors(404),
+)
+def show_version(
+    engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name, version: Version
+) -> Response:
+    """Show a version with its definition; a published version never changes."""
+    return _shown(engine.templates.find(f"{namespace}/{name}:{version}"))
+
+
+def _shown(one: PublishedTemplate) -> Response:
+    line = TemplateLine.of(one)
+    return answer(
+        {
+            **{name: getattr(line, name) for name in TemplateLine.__slots__},
+            "definition": to_definition(one.template),
+        }
+    )
+
+
+@router.post(
+    "/templates/validate", response_model=Checked, summary="Check a template file", responses=CHANGES
+)
+def validate_template(caller: TemplateReader, body: Source) -> Response:
+    """Say every problem of a template file at once, in `details.problems`; nothing is stored."""
+    return answer(Checked([load_text(body.text, "text").ref]))

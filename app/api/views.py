@@ -1,0 +1,97 @@
+"""How things look that several routes answer with: the same fields as the command line's --json."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.domain.states import DeadLetterStatus, DeadReason, WorkflowState
+from app.engine.operate import Decided
+from app.store.steps import Attempt, Step
+from app.store.workflows import Workflow
+from remand.redact import redact_json
+
+_VALUES = ("input", "checkpoint", "failure", "result")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowLine:
+    """A workflow as lists show it."""
+
+    id: UUID
+    template: str
+    state: WorkflowState
+    state_since: datetime
+    created_at: datetime
+    priority: int
+    open_steps: int
+    error_steps: int
+    held_by: list[str]
+    submitted_by: str
+
+    @classmethod
+    def of(cls, one: Workflow) -> WorkflowLine:
+        """Return what lists show of a workflow."""
+        return cls(
+            one.id,
+            one.ref,
+            one.state,
+            one.state_since,
+            one.created_at,
+            one.priority,
+            one.open_steps,
+            one.error_steps,
+            one.held_by,
+            one.submitted_by,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLetter:
+    """What a workflow's page says of its open dead letter."""
+
+    id: UUID
+    status: DeadLetterStatus
+    step: str
+    reason: DeadReason
+    error_class: str
+    error_message: str
+    claimed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a verb did: state before and after, and the dead letter that it closed."""
+
+    workflow_id: UUID
+    before: str
+    after: str
+    changed: bool
+    closed_letter: UUID | None
+
+    @classmethod
+    def of(cls, one: Decided) -> Decision:
+        """Return what a verb of the engine did."""
+        return cls(one.workflow_id, one.before, one.after, one.changed, one.closed_letter)
+
+
+def shown_step(step: Step, secret: Sequence[str]) -> dict[str, Any]:
+    """Return a step with what is called like a secret masked."""
+    return _masked(step, secret)
+
+
+def shown_attempt(attempt: Attempt, secret: Sequence[str]) -> dict[str, Any]:
+    """Return an attempt with what is called like a secret masked."""
+    return _masked(attempt, secret)
+
+
+def _masked(value: Any, secret: Sequence[str]) -> dict[str, Any]:
+    fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    for name in _VALUES:
+        if fields.get(name) is not None:
+            fields[name] = redact_json(fields[name], secret)
+    return fields

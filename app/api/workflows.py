@@ -1,0 +1,211 @@
+"""`/workflows`: find, submit, look at, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api.answers import answer, page
+from app.api.contract import CHANGES, Page, errors
+from app.api.idempotency import OnceOf
+from app.api.parts import (
+    After,
+    Body,
+    EngineOf,
+    Limit,
+    Line,
+    Reason,
+    WorkflowId,
+    WorkflowReader,
+    WorkflowWriter,
+)
+from app.api.views import Decision, OpenLetter, WorkflowLine, shown_step
+from app.domain.states import WorkflowState
+from app.engine import operate
+from app.engine.context import Engine
+from app.engine.submit import Request as Wanted
+from app.engine.submit import submit
+from app.store.dlq import list_dead_letters
+from app.store.steps import Step, steps_of
+from app.store.workflow_search import WorkflowFilter, search
+from app.store.workflows import Move, get_workflow, moves_of
+from remand.redact import redact_json
+
+router = APIRouter(tags=["workflows"])
+
+
+class WorkflowPage(Page[WorkflowLine]):
+    """A page of workflows, newest first."""
+
+    looked_back_to: AwareDatetime | None = Field(
+        description="Where no index leads to what is asked for, a page looks at the newest 20 000 workflows "
+        "before its cursor; this is the oldest of them. `next` goes on from there, even if `items` is empty."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowShown(WorkflowLine):
+    """A workflow with its steps."""
+
+    input: Any
+    hold: str | None
+    steps: list[Step]
+    dead_letter: OpenLetter | None
+
+
+class Submission(Body):
+    """What to submit."""
+
+    template: Line = Field(
+        description="namespace/name, or name; :version for other than the newest.", examples=["shop/quote"]
+    )
+    input: Any = Field(default_factory=dict, examples=[{"order": 17}])
+    key: Line | None = Field(None, description="Identity: one workflow for each key, ever.")
+    priority: int | None = Field(None, ge=0, le=9, description="0 (last) to 9 (first); null: the template's.")
+    id: UUID | None = Field(None, description="A UUIDv7 of your own: repeating the submit is safe.")
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What came of it."""
+
+    workflow_id: UUID
+    created: bool
+    """False: its identity or id was there already."""
+
+
+class WorkflowAction(Body):
+    """What is to be done with a workflow."""
+
+    action: Literal["cancel"] = Field(description="What to do.")
+    reason: Reason = None
+
+
+@router.get("/workflows", response_model=WorkflowPage, summary="Find workflows")
+def list_workflows(
+    request: Request,
+    engine: EngineOf,
+    caller: WorkflowReader,
+    state: Annotated[list[WorkflowState] | None, Query(description="Only in these states.")] = None,
+    template: Annotated[
+        Line | None, Query(description="name, namespace/name, namespace/name:version.")
+    ] = None,
+    namespace: Annotated[Line | None, Query(description="Only of templates of this namespace.")] = None,
+    tag: Annotated[Line | None, Query(description="Only with this tag.")] = None,
+    id_prefix: Annotated[
+        str | None, Query(alias="id", pattern="^[0-9a-f-]{1,36}$", description="The beginning of their id.")
+    ] = None,
+    submitted_after: Annotated[AwareDatetime | None, Query(description="At this instant or later.")] = None,
+    submitted_before: Annotated[AwareDatetime | None, Query(description="Before this instant.")] = None,
+    cursor: After = None,
+    limit: Limit = 50,
+) -> Response:
+    """List workflows, newest first.
+
+    `input.order=17` finds those whose input has 17 (as a number or as text) at `order`; names of deeper paths
+    are joined by dots. Repeat it for more conditions; all must hold.
+    """
+    wanted = WorkflowFilter(
+        tuple(state or ()), template, namespace, tag, id_prefix, submitted_after, submitted_before,
+        tuple(_input_conditions(request)),
+    )  # fmt: skip
+    found = search(engine.database, wanted, after=cursor, limit=limit)
+    lines = [WorkflowLine.of(one) for one in found.items]
+    return page(lines, found.next, looked_back_to=found.looked_back_to)
+
+
+def _input_conditions(request: Request) -> Iterator[tuple[str, str]]:
+    for name, value in request.query_params.multi_items():
+        if name.startswith("input.") and len(name) > len("input."):
+            yield name.removeprefix("input."), value
+
+
+@router.post(
+    "/workflows",
+    response_model=Submitted,
+    status_code=201,
+    summary="Submit a workflow",
+    responses={
+        200: {"model": Submitted, "description": "It was there already."},
+        **CHANGES,
+        **errors(404, 409),
+    },
+)
+def submit_workflow(engine: EngineOf, caller: WorkflowWriter, once: OnceOf, body: Submission) -> Response:
+    """Store a workflow of a published template, all of it or nothing; it starts at once."""
+
+    def act(seed: UUID) -> Response:
+        wanted = Wanted(body.input, body.key, body.priority, body.id or seed)
+        made = submit(engine, body.template, wanted, by=caller.name)
+        where = {"Location": f"/api/v1/workflows/{made.workflow_id}"}
+        return answer(Submitted(made.workflow_id, made.created), 201 if made.created else 200, where)
+
+    return once.run(body, act)
+
+
+@router.get(
+    "/workflows/{workflow_id}",
+    response_model=WorkflowShown,
+    summary="Show a workflow with its steps",
+    responses=errors(404),
+)
+def show_workflow(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId) -> Response:
+    """Show where a workflow and each of its steps stand, and its open dead letter."""
+    found = get_workflow(engine.database, workflow_id)
+    secret = engine.settings.redact_keys
+    steps = [shown_step(one, secret) for one in steps_of(engine.database, workflow_id)]
+    line = WorkflowLine.of(found)
+    return answer(
+        {
+            **{name: getattr(line, name) for name in WorkflowLine.__slots__},
+            "input": redact_json(found.input, secret),
+            "hold": found.hold,
+            "steps": steps,
+            "dead_letter": _open_letter(engine, workflow_id),
+        }
+    )
+
+
+def _open_letter(engine: Engine, workflow_id: UUID) -> OpenLetter | None:
+    for one in list_dead_letters(engine.database, workflow_id=workflow_id, limit=1):
+        return OpenLetter(**{name: getattr(one, name) for name in OpenLetter.__slots__})
+    return None
+
+
+@router.get(
+    "/workflows/{workflow_id}/history",
+    response_model=list[Move],
+    summary="Tell every move of a workflow",
+    responses=errors(404),
+)
+def workflow_history(
+    engine: EngineOf,
+    caller: WorkflowReader,
+    workflow_id: WorkflowId,
+    step: Annotated[Line | None, Query(description="Only the moves of this step.")] = None,
+) -> Response:
+    """Tell every move of a workflow and its steps in order, with who made it and why."""
+    get_workflow(engine.database, workflow_id)
+    moves = moves_of(engine.database, workflow_id)
+    return answer([one for one in moves if step is None or one.step == step])
+
+
+@router.patch(
+    "/workflows/{workflow_id}",
+    response_model=Decision,
+    summary="Cancel a workflow",
+    responses={**CHANGES, **errors(404, 409)},
+)
+def change_workflow(
+    engine: EngineOf, caller: WorkflowWriter, workflow_id: WorkflowId, body: WorkflowAction
+) -> Response:
+    """Cancel a workflow that has not ended; results that running steps still bring are refused."""
+    done = operate.cancel(engine, workflow_id, caller.who(body.reason))
+    return answer(Decision.of(done))

@@ -1,0 +1,90 @@
+"""Can the service do its work: are the servers there, is what waits consumed, does beat ring? Only reads.
+
+Each check is a value; none raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from app.engine import overview
+from app.engine.context import Engine
+from app.engine.overview import QueueStanding
+from app.store import diagnosis, schema
+from remand.errors import RemandError
+from remand.redact import redact_text
+
+BEAT_INTERVALS = 10
+"""Ring sweeps that may be missing before beat counts as dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+def checks(engine: Engine) -> list[Check]:
+    """Look at everything that must run. Those that need the database are left out while it is away."""
+    found = [_tried("database", engine, _database)]
+    if found[0].ok:
+        found.append(_tried("schema", engine, _schema))
+    found.append(_tried("broker", engine, _broker))
+    if all(one.ok for one in found[:2]):
+        found += [_tried("beat", engine, _beat), _tried("workers", engine, _workers)]
+    return found
+
+
+def sweep_patience(engine: Engine) -> float:
+    """Return after how many seconds without a sweep beat counts as dead."""
+    return max(5.0, BEAT_INTERVALS * engine.settings.ring_interval_seconds)
+
+
+def _tried(name: str, engine: Engine, look: Callable[[Engine], tuple[bool, str]]) -> Check:
+    try:
+        return Check(name, *look(engine))
+    except RemandError as error:
+        return Check(name, False, redact_text(error.message))
+
+
+def _database(engine: Engine) -> tuple[bool, str]:
+    return True, f"PostgreSQL {diagnosis.server_version(engine.database)} answers"
+
+
+def _schema(engine: Engine) -> tuple[bool, str]:
+    schema.check(engine.database)
+    return True, f"revision {schema.head()}"
+
+
+def _broker(engine: Engine) -> tuple[bool, str]:
+    engine.bell.check()
+    return True, "answers"
+
+
+def _beat(engine: Engine) -> tuple[bool, str]:
+    seen = diagnosis.last_sweep(engine.database)
+    if seen is None:
+        return False, "no sweep is seen: retries do not wake; start beat and a maintenance worker"
+    since = max(0.0, (diagnosis.server_time(engine.database) - seen).total_seconds())
+    return since <= sweep_patience(engine), f"the last sweep was {since:.1f} s ago"
+
+
+def _workers(engine: Engine) -> tuple[bool, str]:
+    found = overview.queues(engine)
+    deaf = sorted(one.queue for one in found if _is_unheard(one))
+    if deaf:
+        return False, f"work waits where no worker listens: {', '.join(deaf)}"
+    return True, f"{len(_names(found))} workers; every queue with work has one"
+
+
+def _is_unheard(one: QueueStanding) -> bool:
+    work = one.work
+    return bool(work.ready or work.failed or work.waiting) and not one.workers and one.paused is None
+
+
+def _names(found: Iterable[QueueStanding]) -> set[str]:
+    return {name for one in found for name in one.workers}

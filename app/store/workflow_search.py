@@ -1,0 +1,152 @@
+"""Find workflows: newest first, page by page, never reading more of history than a bound.
+
+Live ones and tagged ones have indexes. Whatever else is asked for is looked for among the newest rows, a
+stretch at a time: a page says how far back it looked, and its cursor goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.domain.errors import InputInvalid
+from app.domain.states import WorkflowState
+from app.store.ids import first_id_at, id_range, instant_of
+from app.store.session import Database
+from app.store.workflows import Workflow, read_workflows
+
+STRETCH = 20_000
+"""Rows that one page looks at where no index leads to what is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowFilter:
+    """What is asked for; everything that is given must hold."""
+
+    states: tuple[WorkflowState, ...] = ()
+    template: str | None = None
+    """"name", "namespace/name" or "namespace/name:version"."""
+    namespace: str | None = None
+    tag: str | None = None
+    id_prefix: str | None = None
+    submitted_after: datetime | None = None
+    """At that instant or later."""
+    submitted_before: datetime | None = None
+    """Before that instant."""
+    input: tuple[tuple[str, str], ...] = ()
+    """(path, text): the input's value at that path, its names joined by dots, written as text."""
+
+    @property
+    def has_index(self) -> bool:
+        """True where what is asked for can be found without reading past other rows."""
+        live = bool(self.states) and not any(one.is_final for one in self.states)
+        plain = not (self.states or self.template or self.namespace or self.input)
+        return live or self.tag is not None or plain
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWorkflows:
+    """A page of workflows."""
+
+    items: list[Workflow]
+    next: str | None
+    """Where the next page begins; None: everything has been looked at."""
+    looked_back_to: datetime | None
+    """Instant of the oldest row looked at, where the search was cut off there; None: it was not."""
+
+
+def search(
+    database: Database, wanted: WorkflowFilter, *, after: str | None = None, limit: int = 50
+) -> FoundWorkflows:
+    """Return a page of the workflows that fit, newest first. Transaction: two short ones.
+
+    Raises:
+        InputInvalid: the cursor or the prefix is none.
+    """
+    low, high = _bounds(wanted, after)
+    where, arguments = _conditions(wanted)
+    arguments |= {"low": low, "high": high, "limit": limit + 1, "stretch": STRETCH}
+    stretch = "" if wanted.has_index else " order by f.id desc limit %(stretch)s"
+    # The inner query is a fence: without it Postgres might look for few rows in all of history.
+    source = (
+        "select f.id, f.state, f.template_id, f.tags, f.input from remand.workflows f"
+        f" where f.id >= %(low)s and f.id < %(high)s{stretch}"
+    )
+    found = _query(
+        database,
+        f"select f.id from ({source}) f where {' and '.join(where)} order by f.id desc limit %(limit)s",
+        arguments,
+    )
+    ids = [row[0] for row in found]
+    if len(ids) > limit:
+        return FoundWorkflows(read_workflows(database, ids[:limit]), str(ids[limit - 1]), None)
+    last = None if wanted.has_index else _end_of_stretch(database, low, high)
+    looked_to = None if last is None else instant_of(last)
+    return FoundWorkflows(read_workflows(database, ids), None if last is None else str(last), looked_to)
+
+
+def _query(database: Database, sql: str, arguments: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    with database.cursor() as cursor:
+        cursor.execute(sql, arguments)
+        return cursor.fetchall()
+
+
+def _end_of_stretch(database: Database, low: UUID, high: UUID) -> UUID | None:
+    rows = database.call(
+        "select id from remand.workflows where id >= %s and id < %s order by id desc offset %s limit 1",
+        (low, high, STRETCH - 1),
+    )
+    return rows[0][0] if rows else None
+
+
+def _bounds(wanted: WorkflowFilter, after: str | None) -> tuple[UUID, UUID]:
+    lows, highs = [UUID(int=0)], [UUID(int=(1 << 128) - 1)]
+    if wanted.submitted_after is not None:
+        lows.append(first_id_at(wanted.submitted_after))
+    if wanted.submitted_before is not None:
+        highs.append(first_id_at(wanted.submitted_before))
+    if wanted.id_prefix is not None:
+        low, high = id_range(wanted.id_prefix)
+        lows.append(low)
+        highs.append(UUID(int=min(high.int + 1, (1 << 128) - 1)))
+    if after is not None:
+        try:
+            highs.append(UUID(after))
+        except ValueError:
+            raise InputInvalid("this is no cursor of this list", hint="begin without one") from None
+    return max(lows), min(highs)
+
+
+def _conditions(wanted: WorkflowFilter) -> tuple[Sequence[str], dict[str, Any]]:
+    where, arguments = ["true"], dict[str, Any]()
+    if wanted.states:
+        where.append("f.state = any(%(states)s)")
+        arguments["states"] = [str(one) for one in wanted.states]
+    if wanted.tag is not None:
+        where.append("f.tags @> array[%(tag)s]")
+        arguments["tag"] = wanted.tag
+    for number, (path, text) in enumerate(wanted.input):
+        where.append(f"f.input #>> %(path{number})s = %(text{number})s")
+        arguments |= {f"path{number}": path.split("."), f"text{number}": text}
+    templates = _templates(wanted, arguments)
+    if templates:
+        where.append(f"f.template_id in (select id from remand.templates where {' and '.join(templates)})")
+    return where, arguments
+
+
+def _templates(wanted: WorkflowFilter, arguments: dict[str, Any]) -> list[str]:
+    where = []
+    if wanted.namespace is not None:
+        where.append("namespace = %(namespace)s")
+        arguments["namespace"] = wanted.namespace
+    if wanted.template is not None:
+        path, _, version = wanted.template.partition(":")
+        namespace, _, name = path.rpartition("/")
+        for column, value in (("name", name), ("version", version), ("namespace", namespace)):
+            if value:
+                where.append(f"{column} = %(template_{column})s")
+                arguments[f"template_{column}"] = value
+    return where
