@@ -19,7 +19,9 @@ from app.config import load_settings
 from app.dashboard.app import build as build_dashboard
 from app.runtime import Runtime
 from app.telemetry import configure_logging
+from app.web import login
 from app.web.boundary import Boundary
+from app.web.gate import Gate
 
 
 def create(runtime: Runtime | None = None) -> ASGIApp:
@@ -39,10 +41,11 @@ def create(runtime: Runtime | None = None) -> ASGIApp:
         made.database.dispose()
 
     app = Starlette(
-        routes=[Mount("/api/v1", build_api(made)), Mount("/", build_dashboard(made))], lifespan=lifespan
+        routes=[*login.routes(made), Mount("/api/v1", build_api(made)), Mount("/", build_dashboard(made))],
+        lifespan=lifespan,
     )
     app.state.runtime = made
-    return Boundary(app, is_https=web.is_https)
+    return Boundary(Gate(app, made), is_https=web.is_https)
 
 
 def _runtime() -> Runtime:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from app.telemetry import EVENTS, lines
 
-pytest_plugins = ["tests.support.fixtures", "tests.support.site_fixtures"]
+pytest_plugins = ["tests.support.fixtures", "tests.support.site_fixtures", "tests.support.web_fixtures"]
 
 # A loaded machine is no fault of the code: speed is measured by benchmarks, not by property tests.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,0 +1,66 @@
+"""Bodies of requests: read whole within limits of size and time, then handed on."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import parse_qs
+
+from starlette.requests import HTTPConnection, Request
+from starlette.types import Message, Receive
+
+from app.domain.errors import BodyTooLarge
+
+READ_SECONDS = 30.0
+_FORM = "application/x-www-form-urlencoded"
+
+
+async def read(request: Request, max_bytes: int) -> bytes:
+    """Return the body.
+
+    Raises:
+        BodyTooLarge: it is larger, or says that it will be.
+        TimeoutError: it does not come.
+    """
+    said = request.headers.get("content-length", "")
+    if said.isdecimal() and int(said) > max_bytes:
+        raise _too_large(max_bytes)
+    parts: list[bytes] = []
+    size = 0
+    async with asyncio.timeout(READ_SECONDS):
+        async for part in request.stream():
+            size += len(part)
+            if size > max_bytes:
+                raise _too_large(max_bytes)
+            parts.append(part)
+    return b"".join(parts)
+
+
+def again(body: bytes, receive: Receive) -> Receive:
+    """Return a way to receive a body that was read already; what comes after it is the connection's."""
+    is_told = False
+
+    async def told() -> Message:
+        nonlocal is_told
+        if is_told:
+            return await receive()
+        is_told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return told
+
+
+def form_field(connection: HTTPConnection, body: bytes, name: str) -> str | None:
+    """Return a field of a form as browsers send one by default; None: not in it, or this is no form."""
+    kind = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _FORM:
+        return None
+    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=1000)
+    return fields.get(name, [None])[0]
+
+
+def _too_large(max_bytes: int) -> BodyTooLarge:
+    return BodyTooLarge(
+        f"the body is larger than {max_bytes} bytes",
+        hint="the setting web.max_body_bytes allows more",
+        details={"max_bytes": max_bytes},
+    )

@@ -1,0 +1,138 @@
+"""The gate before every route: nobody comes in unrecognised but to the few public ones.
+
+It answers who makes a request, refuses names that are not ours, bodies that are too large, and changes that a
+page of another site sends with the cookies of somebody signed in here. What the caller may do, routes ask by
+`require` (`identity.py`).
+"""
+
+from __future__ import annotations
+
+import hmac
+from urllib.parse import quote
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.domain.access import csrf_token
+from app.domain.errors import NotAllowed, NotSignedIn
+from app.engine import signin
+from app.runtime import Runtime
+from app.web import body, cookies, errors, hosts, pages
+from app.web.identity import Caller, remember, wants_json
+from remand.errors import RemandError
+
+PUBLIC = frozenset(
+    {"/api/v1/health/live", "/api/v1/health/ready", "/login", "/login/link", "/login.css", "/favicon.ico"}
+)
+"""Routes for everybody. They tell nothing that somebody who was refused could not guess."""
+PUBLIC_FOLDER = "/static/"
+LOGIN = "/login"
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Gate:
+    """Wrap an application."""
+
+    def __init__(self, app: ASGIApp, runtime: Runtime) -> None:
+        self._app = app
+        self._runtime = runtime
+        self._web = runtime.settings.web
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request in, or answer it; nothing speaks WebSocket here."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._serve(Request(scope, receive), send)
+
+    async def _serve(self, request: Request, send: Send) -> None:
+        try:
+            ready = await self._admit(request)
+        except RemandError as error:
+            refusal = self._refusal(request, error)
+            await refusal(request.scope, request.receive, send)
+        except TimeoutError:
+            late = errors.plain(request, 408, "TOO_SLOW", "the body did not come in time")
+            await late(request.scope, request.receive, send)
+        else:
+            await self._app(request.scope, ready, send)
+
+    async def _admit(self, request: Request) -> Receive:
+        hosts.check_host(request, self._web)
+        public = is_public(request.url.path)
+        caller = None if public else await self._recognise(request)
+        remember(request, caller)
+        if caller is None and not public:
+            raise NotSignedIn("nobody is signed in", hint="send `Authorization: Bearer rmd_…`, or sign in")
+        if request.method in _READS:
+            return request.receive
+        if caller is None or caller.csrf is not None:
+            hosts.check_origin(request)
+        received = await body.read(request, self._web.max_body_bytes)
+        if caller is not None and caller.csrf is not None:
+            _check_csrf(request, received, caller.csrf)
+        return body.again(received, request.receive)
+
+    async def _recognise(self, request: Request) -> Caller | None:
+        token = _bearer(request)
+        if token is not None:
+            return await anyio.to_thread.run_sync(self._by_token, token)
+        secret = cookies.session_of(request, self._web)
+        if secret is None:
+            return None
+        return await anyio.to_thread.run_sync(self._by_session, secret)
+
+    def _by_token(self, token: str) -> Caller:
+        found = signin.recognise_token(self._runtime.engine, token)
+        if found is None:
+            raise NotSignedIn("this token is unknown, revoked or expired", hint="see `remand token list`")
+        return Caller(found.name, found.role, found.scopes)
+
+    def _by_session(self, secret: str) -> Caller | None:
+        found = signin.recognise_session(self._runtime.engine, secret)
+        if found is None:
+            return None
+        return Caller(found.name, found.role, via="dashboard", csrf=csrf_token(secret))
+
+    def _refusal(self, request: Request, error: RemandError) -> Response:
+        if not isinstance(error, NotSignedIn) or wants_json(request) or request.method not in _READS:
+            return errors.answer(request, error)
+        query = request.url.query
+        asked = request.url.path + (f"?{query}" if query else "")
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            # A link on another site: the browser held its cookie back, and sends it when our own page asks.
+            return pages.render("onward.html", 401, target=asked)
+        return RedirectResponse(f"{LOGIN}?next={quote(asked, safe='')}" if asked != "/" else LOGIN, 303)
+
+
+def is_public(path: str) -> bool:
+    """Say whether a path is for everybody."""
+    return path in PUBLIC or (path.startswith(PUBLIC_FOLDER) and "/.." not in path)
+
+
+def _bearer(request: Request) -> str | None:
+    """Return the token of a request; None if it sends none.
+
+    Raises:
+        NotSignedIn: it signs in some other way.
+    """
+    header = request.headers.get("authorization")
+    if header is None:
+        return None
+    scheme, _, token = header.strip().partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise NotSignedIn("the header Authorization should be `Bearer rmd_…`")
+    return token.strip()
+
+
+def _check_csrf(request: Request, received: bytes, expected: str) -> None:
+    sent = request.headers.get("x-csrf-token") or body.form_field(request, received, "csrf") or ""
+    if not hmac.compare_digest(sent.encode(), expected.encode()):
+        raise NotAllowed(
+            "this change did not come from a page of this session",
+            hint="open the page anew; programs send the header X-CSRF-Token, or use a token",
+        )

@@ -1,0 +1,110 @@
+"""Pages to sign in and out: by name and password, by a link that works once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from app.domain.errors import NotSignedIn, TooManyLogins
+from app.engine import signin
+from app.engine.signin import SignedIn
+from app.runtime import Runtime
+from app.web import cookies, errors, pages
+
+_HERE = Path(__file__).parent
+HOME = "/"
+
+
+def routes(runtime: Runtime) -> list[Route]:
+    """Return the routes; the server puts them before the dashboard's."""
+    own = _Pages(runtime)
+    return [
+        Route("/login", own.show, methods=["GET"]),
+        Route("/login", own.sign_in, methods=["POST"]),
+        Route("/login/link", own.open_link, methods=["GET"]),
+        Route("/login.css", _css, methods=["GET"]),
+        Route("/logout", own.sign_out, methods=["POST"]),
+    ]
+
+
+class _Pages:
+    """The routes of one server."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._engine = runtime.engine
+        self._web = runtime.settings.web
+
+    async def show(self, request: Request) -> Response:
+        """Ask for name and password."""
+        return _page(200, target=_local(request.query_params.get("next")))
+
+    async def sign_in(self, request: Request) -> Response:
+        """Check name and password; open a session, or ask again and say why."""
+        fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=20)
+        name, password, wanted = (fields.get(one, [""])[0] for one in ("name", "password", "next"))
+        try:
+            signed = await anyio.to_thread.run_sync(self._checked, request, name, password)
+        except (NotSignedIn, TooManyLogins) as error:
+            asked = _page(
+                errors.status_of(error), problem=error.message, name=name[:64], target=_local(wanted)
+            )
+            asked.headers.update(errors.headers_of(error) if isinstance(error, TooManyLogins) else {})
+            return asked
+        return await self._let_in(request, signed, RedirectResponse(_local(wanted), 303))
+
+    async def open_link(self, request: Request) -> Response:
+        """Open a session for a code that works once."""
+        code, address = request.query_params.get("code", ""), _address(request)
+        try:
+            signed = await anyio.to_thread.run_sync(
+                lambda: signin.open_link(self._engine, code, address=address)
+            )
+        except NotSignedIn as error:
+            return _page(401, problem=f"{error.message}: {error.hint}")
+        # No redirect: after a link in a mail or a chat the browser would not send the new cookie along.
+        return await self._let_in(request, signed, pages.render("onward.html", 200, target=HOME))
+
+    async def sign_out(self, request: Request) -> Response:
+        """End the session."""
+        secret = cookies.session_of(request, self._web)
+        if secret is not None:
+            await anyio.to_thread.run_sync(signin.sign_out, self._engine, secret)
+        gone = RedirectResponse("/login", 303)
+        cookies.take(gone, self._web)
+        return gone
+
+    def _checked(self, request: Request, name: str, password: str) -> SignedIn:
+        device = cookies.device_of(request, self._web)
+        return signin.sign_in(self._engine, name, password, address=_address(request), device=device)
+
+    async def _let_in(self, request: Request, signed: SignedIn, answer: Response) -> Response:
+        # Whoever used this browser before has left it.
+        before = cookies.session_of(request, self._web)
+        if before is not None:
+            await anyio.to_thread.run_sync(signin.sign_out, self._engine, before)
+        cookies.give(answer, signed, self._web)
+        return answer
+
+
+async def _css(_request: Request) -> Response:
+    return FileResponse(_HERE / "login.css", media_type="text/css", headers={"Cache-Control": "max-age=3600"})
+
+
+def _page(status: int, *, problem: str = "", name: str = "", target: str = HOME) -> Response:
+    return pages.render("login.html", status, problem=problem, name=name, target=target)
+
+
+def _address(request: Request) -> str | None:
+    return request.client.host if request.client else None
+
+
+def _local(wanted: str | None) -> str:
+    """Return where to go after signing in: a page of ours, whatever was asked."""
+    if not wanted or not wanted.startswith("/") or wanted[1:2] in {"/", "\\"} or not wanted.isprintable():
+        return HOME
+    return wanted

@@ -1,0 +1,86 @@
+"""The whole server in one process: an ASGI application on a test database, and clients that talk to it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+
+from app.domain.access import Permission, Role, csrf_token
+from app.engine import access
+from app.engine.operate import Who
+from app.runtime import Runtime
+from app.server import create
+from app.store.session import Database
+from tests.support.bell import RecordingBell
+from tests.support.clock import FakeClock
+from tests.support.engine import settings_for
+
+ADDRESS = "http://127.0.0.1:8484"
+PASSWORD = "seven wet otters"
+WHO = Who("test")
+
+
+class InProcess(httpx.BaseTransport):
+    """Hands requests to an ASGI application, each in a loop of its own."""
+
+    def __init__(self, app: Any, address: str) -> None:
+        self._transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        return asyncio.run(self._handle(request))
+
+    async def _handle(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._transport.handle_async_request(request)
+        return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+
+
+class Web:
+    """One server and those who may use it."""
+
+    def __init__(self, database: Database, clock: FakeClock, **web: Any) -> None:
+        self.database, self.clock, self.bell = database, clock, RecordingBell()
+        url = database.engine.url.render_as_string(hide_password=False)
+        settings = settings_for(database_url=url, broker_url="redis://:hush@127.0.0.1:1/0", web=web)
+        self.runtime = Runtime(settings, bell=self.bell, clock=clock)
+        self.engine = self.runtime.engine
+        self.app = create(self.runtime)
+
+    def close(self) -> None:
+        self.runtime.database.dispose()
+
+    def nobody(self, *, address: str = "127.0.0.1", **options: Any) -> httpx.Client:
+        """Return a client that is not signed in; it follows no redirect."""
+        given = {"base_url": ADDRESS, "transport": InProcess(self.app, address), **options}
+        return httpx.Client(**given)
+
+    def program(
+        self, role: Role | str, name: str | None = None, scopes: list[Permission] | None = None
+    ) -> httpx.Client:
+        """Return a client with a token of its own."""
+        wanted = name or f"{role}-{self._count('api_tokens')}"
+        _, secret = access.create_token(self.engine, wanted, Role(role), WHO, scopes=scopes)
+        return self.nobody(headers={"Authorization": f"Bearer {secret}"})
+
+    def browser(self, role: Role | str, name: str | None = None) -> httpx.Client:
+        """Return a client signed in by password, whose changes carry its CSRF token."""
+        wanted = name or f"{role}-{self._count('users')}"
+        access.add_user(self.engine, wanted, Role(role), PASSWORD, WHO)
+        client = self.nobody()
+        signed = sign_in(client, wanted)
+        assert signed.status_code == 303, signed.text
+        client.headers["X-CSRF-Token"] = csrf_of(client)
+        return client
+
+    def _count(self, table: str) -> int:
+        return int(self.database.call(f"select count(*) from remand.{table}")[0][0])
+
+
+def sign_in(client: httpx.Client, name: str, password: str = PASSWORD, **more: Any) -> Any:
+    return client.post("/login", data={"name": name, "password": password, **more})
+
+
+def csrf_of(client: httpx.Client) -> str:
+    return csrf_token(client.cookies["remand_session"])
