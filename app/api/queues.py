@@ -58,6 +58,7 @@ class Worker:
     pool: str
     concurrency: int
     version: str
+    code_version: str | None
     started_at: datetime
     heartbeat_at: datetime
     stopped_at: datetime | None

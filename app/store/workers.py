@@ -49,6 +49,8 @@ class WorkerRow:
     pool: str
     concurrency: int
     version: str
+    code_version: str | None
+    """Of the users' handlers, as they named it."""
     lock_key: int
     started_at: datetime
     heartbeat_at: datetime
