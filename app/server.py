@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,16 +14,24 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.types import ASGIApp
+from uvicorn import Config, Server
 
 from app.api.app import build as build_api
+from app.cli.errors import report
+from app.cli.output import Output
 from app.cli.urls import LateBell, with_urls
 from app.config import load_settings
+from app.config.web import WebSettings
 from app.dashboard.app import build as build_dashboard
+from app.domain.errors import AddressTaken
 from app.runtime import Runtime
-from app.telemetry import configure_logging
+from app.telemetry import configure_logging, log
 from app.web import login
 from app.web.boundary import Boundary
 from app.web.gate import Gate
+from remand.errors import RemandError
+
+_BACKLOG = 256
 
 
 def create(runtime: Runtime | None = None) -> ASGIApp:
@@ -53,3 +63,55 @@ def _runtime() -> Runtime:
     assert settings.broker_url is not None
     configure_logging(settings.log_level, settings.log_format, redact_keys=settings.redact_keys)
     return Runtime(settings, bell=LateBell(settings.broker_url), pool_size=settings.web.threads)
+
+
+def main() -> None:
+    """Serve until asked to stop, on the address of the settings. Exits as the command line does."""
+    try:
+        runtime = _runtime()
+        web = runtime.settings.web
+        door = _listen(web.host, web.port)
+        log("server.started", host=web.host, port=door.getsockname()[1])
+        Server(_uvicorn(create(runtime), web)).run(sockets=[door])
+        log("server.stopped")
+    except RemandError as error:
+        report(error, Output(as_json=False))
+        sys.exit(error.exit_code)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises AddressTaken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    door = socket.socket(family, socket.SOCK_STREAM)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        door.bind((host.strip("[]"), port))
+        door.listen(_BACKLOG)
+    except OSError as error:
+        door.close()
+        raise AddressTaken(
+            f"cannot listen on {host}, port {port}: {error.strerror or error}",
+            hint="another port: --port, or REMAND_WEB__PORT",
+        ) from error
+    return door
+
+
+def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:
+    return Config(
+        app,
+        # Every request has one line of ours; uvicorn's own lines go where ours go.
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=bool(web.trusted_proxies),
+        forwarded_allow_ips=list(web.trusted_proxies),
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+        limit_concurrency=1000,
+        ws="none",
+    )
+
+
+if __name__ == "__main__":
+    main()

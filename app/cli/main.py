@@ -10,6 +10,7 @@ import typer
 
 from app import __version__
 from app.cli import (
+    audit,
     breaker,
     classify,
     config,
@@ -19,14 +20,17 @@ from app.cli import (
     doctor,
     migrate,
     queue,
+    serve,
     server,
     step,
     submit,
     template,
+    token,
     up,
+    user,
     workflow,
 )
-from app.cli.context import EXPLAIN, ROOT, WORK, Globals
+from app.cli.context import EXPLAIN, ROOT, RUN, WORK, Globals
 from app.cli.line import run
 from app.telemetry import configure_logging
 
@@ -38,11 +42,14 @@ for _noun, _panel in (
     (queue, WORK),
     (breaker, WORK),
     (template, WORK),
+    (user, RUN),
+    (token, RUN),
     (config, EXPLAIN),
+    (audit, EXPLAIN),
 ):
     app.add_typer(_noun.GROUP.app, rich_help_panel=_panel)
-_COMMANDS_OF_THE_ROOT = (up, demo, demo_outage, submit, migrate, server, doctor, classify)
-_ORDER = ("up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "doctor", "classify")
+_COMMANDS_OF_THE_ROOT = (up, demo, demo_outage, submit, migrate, server, serve, doctor, classify)
+_ORDER = ("up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "doctor", "classify")
 app.registered_commands.sort(key=lambda one: _ORDER.index(one.name or ""))
 
 

@@ -18,6 +18,7 @@
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
+    │   ├── NobodyCouldSignIn  AddressTaken
     │   └── SchemaMissing  SchemaTooOld  SchemaTooNew
     ├── Refused                      not for this caller        1
     │   ├── NotSignedIn  NotAllowed  HostRefused
@@ -289,6 +290,18 @@ class EmbeddedUnavailable(Unfit):
     """The embedded Postgres or broker cannot run here."""
 
     code = "EMBEDDED_UNAVAILABLE"
+
+
+class NobodyCouldSignIn(Unfit):
+    """The server should listen beyond loopback, and there is neither user nor token yet."""
+
+    code = "NOBODY_COULD_SIGN_IN"
+
+
+class AddressTaken(Unfit):
+    """The server cannot listen at the address and port it was given."""
+
+    code = "ADDRESS_TAKEN"
 
 
 class WaitTimedOut(RemandError):

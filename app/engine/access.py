@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from argon2 import PasswordHasher
 
+from app.config.web import is_loopback
 from app.domain.access import (
     HINT_LENGTH,
     TOKEN_PREFIX,
@@ -18,7 +19,7 @@ from app.domain.access import (
     permissions,
     problem_of_password,
 )
-from app.domain.errors import AccessInvalid, NameTaken
+from app.domain.errors import AccessInvalid, NameTaken, NobodyCouldSignIn
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import access, audit, sessions
@@ -160,6 +161,21 @@ def create_login_code(engine: Engine, name: str, role: Role, who: Who) -> str:
         _record(connection, now, who, Entry("login_link.create", "user", name, after={"role": str(role)}))
     log("access.changed", verb="login_link.create", subject=name, by=who.by)
     return code
+
+
+def check_reach(engine: Engine, host: str) -> None:
+    """Refuse to listen where others could come before anybody can sign in. Transaction: own.
+
+    Raises:
+        NobodyCouldSignIn: the address is not loopback, and there is neither user nor token.
+    """
+    if is_loopback(host) or access.is_anybody_there(engine.database, engine.clock.fixed()):
+        return
+    raise NobodyCouldSignIn(
+        f"will not listen on {host}: others could reach it, and there is nobody yet who may sign in",
+        hint="first: remand user add NAME --role admin, or remand token create NAME; or listen on 127.0.0.1",
+        details={"host": host},
+    )
 
 
 def hash_password(password: str, name: str) -> str:

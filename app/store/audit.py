@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from app.store.ids import new_id
+from app.domain.errors import InputInvalid
+from app.store.ids import first_id_at, new_id
+from app.store.session import Database
 from app.store.tables import audit_log
+
+_CLOCKS_DIFFER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +41,88 @@ def record(
     connection.execute(
         sa.insert(audit_log).values(id=new_id(), at=now, by=by, via=via, reason=reason, **values)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entries are wanted; None: any."""
+
+    by: str | None = None
+    verb: str | None = None
+    """`step.retry`, or a noun alone: all verbs of `step`."""
+    kind: str | None = None
+    subject: str | None = None
+    workflow_id: UUID | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An entry as it was written."""
+
+    id: UUID
+    at: datetime
+    by: str
+    via: str
+    verb: str
+    kind: str
+    subject: str
+    workflow_id: UUID | None
+    reason: str | None
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Some entries, and the cursor of those behind them; None: there are none."""
+
+    items: list[Written]
+    next: str | None
+
+
+def list_page(database: Database, wanted: Filter, *, after: str | None = None, limit: int = 50) -> AuditPage:
+    """Return entries, newest first, those behind `after`. Transaction: own.
+
+    Raises:
+        InputInvalid: `after` is no cursor.
+    """
+    conditions = _matching(wanted)
+    if after is not None:
+        conditions.append(audit_log.c.id < _cursor(after))
+    query = (
+        sa.select(*(audit_log.c[name] for name in Written.__slots__))
+        .where(*conditions)
+        .order_by(audit_log.c.id.desc())
+        .limit(limit + 1)
+    )
+    with database.begin() as connection:
+        found = [Written(*row) for row in connection.execute(query)]
+    return AuditPage(found[:limit], str(found[limit - 1].id) if len(found) > limit else None)
+
+
+def _matching(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    columns = audit_log.c
+    conditions = [
+        columns[name] == value
+        for name in ("by", "kind", "subject", "workflow_id")
+        if (value := getattr(wanted, name)) is not None
+    ]
+    if wanted.verb is not None:
+        is_noun = "." not in wanted.verb
+        conditions.append(
+            columns.verb.startswith(f"{wanted.verb}.", autoescape=True)
+            if is_noun
+            else columns.verb == wanted.verb
+        )
+    if wanted.since is not None:
+        # Ids are in order of the time of whoever made them: the index on them ends the scan.
+        conditions += [columns.at >= wanted.since, columns.id >= first_id_at(wanted.since - _CLOCKS_DIFFER)]
+    return conditions
+
+
+def _cursor(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InputInvalid(f"{text!r} is no cursor", hint="take `next` of the page before") from None

@@ -38,6 +38,7 @@ EventName = Literal[
     "worker.silent",
     "worker.child_lost",
     "bell.failed",
+    "step_events.dropped",
     "sweep.ended",
     "partition.created",
     "breaker.opened",
@@ -46,6 +47,8 @@ EventName = Literal[
     "breaker.released",
     "queue.paused",
     "queue.resumed",
+    "server.started",
+    "server.stopped",
     "request.ended",
     "request.failed",
     "access.changed",
@@ -161,6 +164,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             "The broker did not take a bell after a commit; the sweep will ring.",
             ("queue", "error"),
         ),
+        "step_events.dropped": EventSpec(
+            WARNING,
+            "The broker did not take what is shown in Flower; nothing else is touched by it.",
+            ("error",),
+        ),
         "sweep.ended": EventSpec(
             INFO, "A sweep moved something; sweeps that found nothing are silent.", ("sweep", "moved")
         ),
@@ -189,6 +197,8 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             "Signing in failed: a wrong name, password or link, or too many of them.",
             ("name", "why", "address"),
         ),
+        "server.started": EventSpec(INFO, "The server of API and dashboard listens.", ("host", "port")),
+        "server.stopped": EventSpec(INFO, "The server has answered what it had begun, and ended.", ()),
         "request.ended": EventSpec(
             INFO,
             "The server answered a request; its id is in the answer's X-Request-Id.",
