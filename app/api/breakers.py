@@ -112,12 +112,13 @@ def show_breaker(engine: EngineOf, caller: BreakerReader, name: Name) -> Respons
 def change_breaker(engine: EngineOf, caller: BreakerWriter, name: Name, body: BreakerAction) -> Response:
     """Open a breaker by hand, close it, or reset it."""
     overview.find_breaker(engine, name)
-    by, reason = caller.name, body.reason
+    who = caller.who(body.reason)
+    by, reason, via = who.by, who.reason, who.via
     if isinstance(body, OpenBreaker):
-        move = engine_breakers.open_breaker(engine, name, by=by, reason=reason, seconds=body.seconds)
+        move = engine_breakers.open_breaker(engine, name, by=by, reason=reason, seconds=body.seconds, via=via)
     elif body.action == "close":
-        move = engine_breakers.close_breaker(engine, name, by=by, reason=reason)
+        move = engine_breakers.close_breaker(engine, name, by=by, reason=reason, via=via)
     else:
-        move = engine_breakers.reset_breaker(engine, name, by=by, reason=reason)
+        move = engine_breakers.reset_breaker(engine, name, by=by, reason=reason, via=via)
     held = overview.find_breaker(engine, name).held
     return answer(BreakerChanged(name, move.from_state, move.to_state, move.reason, move.probe_at, held))

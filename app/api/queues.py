@@ -95,9 +95,9 @@ def show_queue(engine: EngineOf, caller: QueueReader, queue: QueueName) -> Respo
 def change_queue(engine: EngineOf, caller: QueueWriter, queue: QueueName, body: QueueAction) -> Response:
     """Pause a queue, or let it go on; in a paused retry queue failed attempts wait undecided."""
     if body.action == "pause":
-        changed = pauses.pause_queue(engine, queue, by=caller.name, reason=body.reason)
+        changed = pauses.pause_queue(engine, queue, by=caller.name, reason=body.reason, via=caller.via)
     else:
-        changed = pauses.resume_queue(engine, queue, by=caller.name)
+        changed = pauses.resume_queue(engine, queue, by=caller.name, reason=body.reason, via=caller.via)
     return answer({**overview.find_queue(engine, queue).to_dict(), "changed": changed})
 
 

@@ -111,9 +111,10 @@ def pause(cli: Cli, queue: QueueName, reason: Reason = None, by: By = None) -> N
 
 
 @GROUP.verb("resume", exits=(4,), examples=("remand queue resume steps",))
-def resume(cli: Cli, queue: QueueName, by: By = None) -> None:
+def resume(cli: Cli, queue: QueueName, reason: Reason = None, by: By = None) -> None:
     """Let a paused queue go on, and ring its workers."""
-    changed = pauses.resume_queue(cli.engine, queue, by=cli.who(by, None).by)
+    who = cli.who(by, reason)
+    changed = pauses.resume_queue(cli.engine, queue, by=who.by, reason=who.reason)
     _answer(cli, queue, changed, "goes on" if changed else "was not paused")
 
 

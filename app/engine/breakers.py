@@ -21,8 +21,10 @@ from app.domain.template import Template
 from app.engine.bell import Bell
 from app.engine.context import Engine
 from app.engine.limits import limits_of
+from app.engine.operate import Who
+from app.store import audit, sweeping
 from app.store import breakers as store
-from app.store import sweeping
+from app.store.audit import Entry
 from app.store.breakers import Standing
 from app.store.failures import FailedAttempt
 from app.store.session import Connection
@@ -246,7 +248,13 @@ def source_of(template: Template, step: str, handler: str) -> Source:
 
 
 def open_breaker(
-    engine: Engine, name: str, *, by: str, reason: str | None = None, seconds: float | None = None
+    engine: Engine,
+    name: str,
+    *,
+    by: str,
+    reason: str | None = None,
+    seconds: float | None = None,
+    via: str = "cli",
 ) -> Move:
     """Open a breaker by hand: nothing of the dependency is claimed until it is closed, or `seconds` are over.
 
@@ -255,29 +263,42 @@ def open_breaker(
     return _by_hand(
         engine,
         name,
-        by,
+        Who(by, reason, via),
+        "breaker.open",
         lambda known, now: rules.by_hand_open(known, seconds=seconds, reason=reason, now=now),
     )
 
 
-def close_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None) -> Move:
+def close_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None, via: str = "cli") -> Move:
     """Close a breaker by hand: what it held goes out at its rate. Transaction: own.
 
     Raises:
         BreakerNotFound: it has never moved, so there is nothing to close.
     """
     show_breaker(engine, name)
-    return _by_hand(engine, name, by, lambda known, now: rules.by_hand_close(known, reason=reason, now=now))
+    return _by_hand(
+        engine,
+        name,
+        Who(by, reason, via),
+        "breaker.close",
+        lambda known, now: rules.by_hand_close(known, reason=reason, now=now),
+    )
 
 
-def reset_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None) -> Move:
+def reset_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None, via: str = "cli") -> Move:
     """Close a breaker, forget its counts, let out at once what it held. Transaction: own, and the sweep's.
 
     Raises:
         BreakerNotFound: it has never moved, so there is nothing to reset.
     """
     show_breaker(engine, name)
-    return _by_hand(engine, name, by, lambda known, now: rules.by_hand_reset(known, reason=reason, now=now))
+    return _by_hand(
+        engine,
+        name,
+        Who(by, reason, via),
+        "breaker.reset",
+        lambda known, now: rules.by_hand_reset(known, reason=reason, now=now),
+    )
 
 
 def show_breaker(engine: Engine, name: str) -> Standing:
@@ -296,16 +317,27 @@ def show_breaker(engine: Engine, name: str) -> Standing:
     return found[0]
 
 
-def _by_hand(engine: Engine, name: str, by: str, decide: Callable[[Breaker | None, datetime], Move]) -> Move:
+def _by_hand(
+    engine: Engine,
+    name: str,
+    who: Who,
+    verb: str,
+    decide: Callable[[Breaker | None, datetime], Move],
+) -> Move:
     while True:
         with engine.database.begin() as connection:
             known = store.lock(connection, name)
             now = engine.now(connection)
             move = decide(known, now)
             # One without a row cannot be locked: it may have moved for the first time meanwhile.
-            if store.move(connection, name, move, by=by, now=now):
+            if store.move(connection, name, move, by=who.by, now=now):
+                before, after = {"state": str(move.from_state)}, {"state": str(move.to_state)}
+                entry = Entry(
+                    verb, "breaker", name, before=before, after={**after, "probe_at": _iso(move.probe_at)}
+                )
+                audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
                 break
-    _tell(name, move, by)
+    _tell(name, move, who.by)
     Breakers(engine).sweep(engine.bell)
     return move
 

@@ -7,13 +7,14 @@ from difflib import get_close_matches
 from app.domain.errors import InputInvalid, QueueNotFound
 from app.domain.queues import BUILT_IN, COMMANDS, MAINTENANCE
 from app.engine.context import Engine
-from app.store import diagnosis, pauses
+from app.store import audit, diagnosis, pauses
+from app.store.audit import Entry
 from app.telemetry import log
 
 _NEVER = (MAINTENANCE, COMMANDS)
 
 
-def pause_queue(engine: Engine, queue: str, *, by: str, reason: str | None = None) -> bool:
+def pause_queue(engine: Engine, queue: str, *, by: str, reason: str | None = None, via: str = "cli") -> bool:
     """Let nothing more be claimed from a queue; False if it is paused already. Transaction: own.
 
     Raises:
@@ -27,20 +28,36 @@ def pause_queue(engine: Engine, queue: str, *, by: str, reason: str | None = Non
             details={"queue": queue},
         )
     check_known(engine, queue)
-    changed = pauses.pause(engine.database, engine.clock, queue, by=by, reason=reason)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        changed = pauses.pause(connection, queue, by=by, reason=reason, now=now)
+        if changed:
+            entry = Entry("queue.pause", "queue", queue, before={"paused": False}, after={"paused": True})
+            audit.record(connection, entry, by=by, via=via, reason=reason, now=now)
     if changed:
         log("queue.paused", queue=queue, by=by, reason=reason)
     return changed
 
 
-def resume_queue(engine: Engine, queue: str, *, by: str) -> bool:
+def resume_queue(engine: Engine, queue: str, *, by: str, reason: str | None = None, via: str = "cli") -> bool:
     """Let a queue go on and ring it; False if it is not paused. Transaction: own.
 
     Raises:
         QueueNotFound: no such queue is known.
     """
-    changed = pauses.resume(engine.database, queue)
-    if not changed:
+    with engine.database.begin() as connection:
+        ended = pauses.resume(connection, queue)
+        if ended is not None:
+            before = {
+                "paused": True,
+                "since": ended.since.isoformat(),
+                "by": ended.by,
+                "reason": ended.reason,
+            }
+            entry = Entry("queue.resume", "queue", queue, before=before, after={"paused": False})
+            now = engine.now(connection)
+            audit.record(connection, entry, by=by, via=via, reason=reason, now=now)
+    if ended is None:
         check_known(engine, queue)
         return False
     log("queue.resumed", queue=queue, by=by)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.clock import Clock
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
 from app.store.session import Database
+from app.store.tables import pauses as table
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +22,25 @@ class Pause:
     reason: str | None
 
 
-def pause(database: Database, clock: Clock, queue: str, *, by: str, reason: str | None) -> bool:
-    """Pause a queue; False if it is paused already. Transaction: own. Idempotent."""
-    rows = database.call(
-        "insert into remand.pauses (queue, since, by, reason)"
-        " values (%s, coalesce(%s, clock_timestamp()), %s, %s) on conflict do nothing returning 1",
-        (queue, clock.fixed(), by, reason),
+def pause(connection: sa.Connection, queue: str, *, by: str, reason: str | None, now: datetime) -> bool:
+    """Pause a queue; False if it is paused already. Transaction: joins. Idempotent."""
+    row = connection.execute(
+        insert(table)
+        .values(queue=queue, since=now, by=by, reason=reason)
+        .on_conflict_do_nothing()
+        .returning(table.c.queue)
     )
-    return bool(rows)
+    return row.first() is not None
 
 
-def resume(database: Database, queue: str) -> bool:
-    """End the pause of a queue; False if it is not paused. Transaction: own. Idempotent."""
-    return bool(database.call("delete from remand.pauses where queue = %s returning 1", (queue,)))
+def resume(connection: sa.Connection, queue: str) -> Pause | None:
+    """End the pause of a queue and return it; None if it is not paused. Transaction: joins. Idempotent."""
+    row = connection.execute(
+        sa.delete(table)
+        .where(table.c.queue == queue)
+        .returning(table.c.queue, table.c.since, table.c.by, table.c.reason)
+    ).first()
+    return None if row is None else Pause(*row)
 
 
 def pauses(database: Database) -> list[Pause]:
