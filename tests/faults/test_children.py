@@ -8,11 +8,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.engine.publish import publish
 from app.store.dlq import list_dead_letters
 from tests.support.site import Site
 from tests.support.waiting import eventually
 
 SITE_SETTINGS = {"hard_timeout_grace_seconds": 0.5}
+GENTLE = """
+{namespace: gentle, name: timed, version: "1", retry: {exponential: {base_seconds: 0.2}},
+ steps: [{name: only, handler: site.play, timeout_seconds: 1, queue: gentle}]}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +92,13 @@ def test_c_code_that_never_yields_ends_in_the_hard_limit(site: Site) -> None:
 
 def test_soft_limit_interrupts_a_sleeping_step_without_a_kill(site: Site) -> None:
     # A worker of its own with ample grace: on a busy machine, half a second may be over before the step ends.
+    (site.folder / "gentle.yaml").write_text(GENTLE)
+    publish(site.engine.templates, [site.folder / "gentle.yaml"])
     site.start_worker("gentle", ["gentle"], concurrency=1, env={"REMAND_HARD_TIMEOUT_GRACE_SECONDS": "60"})
     site.ready("gentle")
     before = site.children("gentle")
     assert len(before) == 1
-    workflow = site.submit("site/gentle", seconds=3600)
+    workflow = site.submit("gentle/timed", seconds=3600)
     eventually(lambda: site.workflow(workflow).state == "blocked_by_failures", timeout=60)
     assert site.outcomes(workflow) == ["timed_out"] * 3
     assert site.children("gentle") == before
