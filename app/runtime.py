@@ -13,6 +13,7 @@ from uuid import UUID
 from app.clock import Clock, DatabaseClock
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, HandlerNotFound, Problem
+from app.engine.audience import Audience
 from app.engine.bell import Bell, SilentBell
 from app.engine.books import Books, load_books
 from app.engine.breakers import Breakers
@@ -81,6 +82,7 @@ class Runtime:
         watch: Watch | None = None,
         handlers: Handlers = registry,
         books: Books | None = None,
+        audience: Audience | None = None,
     ) -> Drain:
         """Return the executor of this process; `books`: as `load_books` gave them, None: it asks that."""
         return Drain(
@@ -96,6 +98,7 @@ class Runtime:
             breakers=Breakers(self.engine),
             meter=Meter(self.database, self.engine.templates, self.engine.clock),
             watch=watch,
+            audience=audience,
         )
 
 

@@ -13,7 +13,9 @@ from app.engine.drain import Drain
 from app.engine.watch import Watch
 from app.runtime import Runtime
 from app.store.ids import new_id
+from app.store.snapshots import worker_names
 from workers.celery import app, settings
+from workers.step_events import StepEvents
 
 INCARNATION = new_id()
 """New at each start of a worker; its children inherit it."""
@@ -54,4 +56,14 @@ def _runtime(_pid: int) -> Runtime:
 
 @cache
 def _drain(_pid: int, _thread: int) -> Drain:
-    return runtime().drain(INCARNATION, WATCH, books=books())
+    return runtime().drain(INCARNATION, WATCH, books=books(), audience=_audience())
+
+
+def _audience() -> StepEvents | None:
+    return StepEvents(app, _hostname) if settings.flower_steps else None
+
+
+@cache
+def _hostname() -> str:
+    with runtime().database.begin() as connection:
+        return worker_names(connection, [INCARNATION]).get(INCARNATION, "unknown")

@@ -164,6 +164,10 @@ class Settings(BaseModel):
     log_format: Literal["console", "json"] = Field(
         "console", description="`console` for people, `json` for programs: one object a line."
     )
+    flower_steps: bool = Field(
+        False,
+        description="Whether workers show every step in Flower, as a task with the name of its handler.",
+    )
     retry: RetryOverrides = Field(
         default_factory=RetryOverrides, description="Retry defaults of steps whose templates do not say."
     )

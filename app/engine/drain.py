@@ -6,6 +6,7 @@ written so that the process may die between any two lines: what it holds is take
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from typing import TypeVar
 from app.config import Settings
 from app.domain.errors import DatabaseUnreachable, ValueRefused
 from app.domain.queues import queue_of
+from app.engine.audience import Audience
 from app.engine.batch import Batch, Ended, Steward
 from app.engine.bell import Bell
 from app.engine.breakers import Breakers
@@ -24,7 +26,7 @@ from app.engine.routing import Routing
 from app.engine.run import Abandoned, Runner
 from app.engine.unknown import list_unknown
 from app.engine.watch import Watch
-from app.store.run_queue import Claim, RunQueue, Settled
+from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue, Settled
 from app.telemetry import log
 from remand.handler import Handlers
 
@@ -62,9 +64,13 @@ class Drain:
         breakers: Breakers,
         meter: Meter,
         watch: Watch | None = None,
+        audience: Audience | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`watch`: the worker's shared memory; None: no main process looks after this one."""
+        """`watch`: the worker's shared memory; None: no main process looks after this one.
+
+        `audience`: told of every attempt.
+        """
         self._queue = queue
         self._routing = routing
         self._bell = bell
@@ -72,6 +78,7 @@ class Drain:
         self._breakers = breakers
         self._meter = meter
         self._watch = watch
+        self._audience = audience
         self._pause = pause
         self._pace = Pace(settings.batch_size, settings.batch_budget_seconds)
         in_main_thread = threading.current_thread() is threading.main_thread()
@@ -135,7 +142,7 @@ class Drain:
         spent = 0.0
         while not self._is_stopping() and (claim := self._batch.start()) is not None:
             begun = time.monotonic()
-            end = self._runner.run(claim)
+            end = self._run(claim)
             spent += time.monotonic() - begun
             ran += 1
             self._batch.end(None if isinstance(end, Abandoned) else end)
@@ -144,6 +151,14 @@ class Drain:
                 break
         self._pace.note(queue, spent, ran)
         self._report.batches += bool(ran)
+
+    def _run(self, claim: Claim) -> Completed | EndedBadly | Abandoned:
+        if self._audience is None:
+            return self._runner.run(claim)
+        self._audience.begin(claim)
+        end = self._runner.run(claim)
+        self._audience.end(json.loads(end.failure)["error_class"] if isinstance(end, EndedBadly) else None)
+        return end
 
     def _claim(self, queue: str) -> None:
         """Claim what is due. Fewer than asked for means dry: what comes later brings a bell of its own."""

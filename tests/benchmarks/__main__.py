@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -20,7 +21,7 @@ from tests.benchmarks import measures
 from tests.benchmarks.site import SUPPORT_QUEUES, Site, open_site
 
 SHAPES = ("chain", "diamond")
-PARTS = ("throughput", "latency", "costs", "rescue")
+PARTS = ("throughput", "latency", "costs", "rescue", "flower")
 
 
 def main() -> None:
@@ -41,6 +42,8 @@ def main() -> None:
             _against_canvas(site, figures, options, parts)
         if "rescue" in parts:
             _rescue(site, figures, options.rescues)
+        if "flower" in parts:
+            _flower(site, figures, options.workflows)
     _print(figures)
 
 
@@ -114,6 +117,21 @@ def _rescue(site: Site, figures: dict[str, Any], times: int) -> None:
     figures["rescue_s"] = {"p50": round(measures.median(taken), 2), "max": round(max(taken), 2)}
 
 
+def _flower(site: Site, figures: dict[str, Any], workflows: int) -> None:
+    """Compare workers that show their steps in Flower with workers that do not, in turns."""
+    rates: dict[str, list[float]] = {"false": [], "true": []}
+    for _ in range(3):
+        for flower_steps, found in rates.items():
+            os.environ["REMAND_FLOWER_STEPS"] = flower_steps
+            with site.worker(f"flower-{flower_steps}", ["steps"]):
+                measures.throughput(site, "chain", 100, bulk=True)
+                found.append(measures.throughput(site, "chain", workflows, bulk=True))
+                _say(f"steps in Flower {flower_steps}: {found[-1]:,.0f} steps/s")
+    del os.environ["REMAND_FLOWER_STEPS"]
+    off, on = (max(found) for found in rates.values())
+    figures["flower_steps"] = {"off": round(off, 1), "on": round(on, 1), "ratio": round(on / off, 3)}
+
+
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
@@ -160,6 +178,14 @@ def _print(figures: dict[str, Any]) -> None:
             f"{row['rows']} rows, {row['commits']} commits",
             f"{row['wal_kb']} KB WAL",
             "",
+        )
+    if "flower_steps" in figures:
+        row = figures["flower_steps"]
+        table.add_row(
+            "chain with steps in Flower, steps/s",
+            f"{row['on']:,.0f}",
+            f"without {row['off']:,.0f}",
+            f"{row['ratio']:.2f}",
         )
     if "rescue_s" in figures:
         row = figures["rescue_s"]

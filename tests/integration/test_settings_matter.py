@@ -444,6 +444,17 @@ def test_redact_keys_are_what_is_masked_in_logs(logged: Any) -> None:
     assert "mauve" in logged(ring_failed, redact_keys=["shape"])
 
 
+def test_flower_steps_is_whether_workers_show_steps_in_flower(monkeypatch: pytest.MonkeyPatch) -> None:
+    from workers import process
+
+    audiences = []
+    for flower_steps in (False, True):
+        monkeypatch.setattr(process, "settings", Settings(flower_steps=flower_steps))
+        audiences.append(type(process._audience()).__name__)
+
+    assert audiences == ["NoneType", "StepEvents"]
+
+
 # what a worker knows
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,8 @@ _KEEP_SECONDS = 7200
 _numbers = itertools.count(1)
 _TABLES = (
     "sessions", "users", "login_codes", "login_attempts", "api_tokens",
-    "idempotency_keys", "audit_log", "dead_letter_hours", "dead_letter_counts", "dead_letter_deltas", "dead_letter_notes",
+    "idempotency_keys", "audit_log", "dead_letter_hours", "dead_letter_counts", "dead_letter_deltas",
+    "dead_letter_notes",
     "dead_letters", "dead_letter_groups", "queue_settings", "workers", "identities", "run_queue", "history",
     "attempts", "steps",
     "workflows", "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",
@@ -92,8 +94,8 @@ class Cluster:
     def _drop_leftovers(self) -> None:
         rows = self.execute("select datname from pg_database where datname like %s", (f"{PREFIX}%",))
         for (name,) in rows:
-            made_at = int(str(name).removeprefix(PREFIX).partition("_")[0], 16)
-            if made_at < time.time() - _KEEP_SECONDS:
+            made_at = re.match(rf"{PREFIX}([0-9a-f]+)_", str(name))
+            if made_at is not None and int(made_at[1], 16) < time.time() - _KEEP_SECONDS:
                 with contextlib.suppress(psycopg2.Error):
                     self.execute(f"drop database {name}")
 
