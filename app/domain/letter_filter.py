@@ -1,0 +1,156 @@
+"""Which dead letters are meant: one value for lists, bulk verbs, the API and the dashboard.
+
+Everything that is given must hold. It can be written as JSON and in words, so that a bulk verb can show, and
+keep, exactly what it was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Self
+from uuid import UUID
+
+from app.domain.errors import InputInvalid
+from app.domain.states import CATEGORIES, DeadLetterStatus, DeadReason
+
+OPEN = (DeadLetterStatus.PENDING, DeadLetterStatus.INVESTIGATING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterFilter:
+    """What is asked for; None, or no items, asks for nothing."""
+
+    statuses: tuple[DeadLetterStatus, ...] = OPEN
+    """Empty: whatever status."""
+    ids: tuple[UUID, ...] = ()
+    workflow_id: UUID | None = None
+    group_id: UUID | None = None
+    namespace: str | None = None
+    template: str | None = None
+    """Name without namespace and version."""
+    version: str | None = None
+    step: str | None = None
+    handler: str | None = None
+    queue: str | None = None
+    dead_queue: str | None = None
+    reasons: tuple[DeadReason, ...] = ()
+    categories: tuple[str, ...] = ()
+    error_class: str | None = None
+    """Qualified, as `requests.exceptions.Timeout`."""
+    claimed_by: str | None = None
+    label: str | None = None
+    text: str | None = None
+    """Contained in the error's message, in whatever case."""
+    opened_from: datetime | None = None
+    """At that instant or later."""
+    opened_before: datetime | None = None
+
+    def __post_init__(self) -> None:
+        unknown = [one for one in self.categories if one not in CATEGORIES]
+        if unknown:
+            raise InputInvalid(
+                f"{unknown[0]!r} is no category of failures", hint=f"known are {', '.join(CATEGORIES)}"
+            )
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing narrows it down: it means every letter of these statuses."""
+        return not any(value for name, value in self._given() if name != "statuses")
+
+    @classmethod
+    def of_template(cls, ref: str, **more: Any) -> Self:
+        """Return the filter for "name", "namespace/name" or "namespace/name:version"."""
+        path, _, version = ref.partition(":")
+        namespace, _, name = path.rpartition("/")
+        return cls(namespace=namespace or None, template=name or None, version=version or None, **more)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was given, as JSON types; `from_json` reads it."""
+        return {name: _plain(value) for name, value in self._given() if value or name == "statuses"}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what `to_json` gave.
+
+        Raises:
+            InputInvalid: a key or a value is unknown.
+        """
+        unknown = set(data) - {one.name for one in fields(cls)}
+        if unknown:
+            raise InputInvalid(f"dead letters cannot be filtered by {min(unknown)!r}")
+        try:
+            return cls(**{name: _READ.get(name, _same)(value) for name, value in data.items()})
+        except (ValueError, TypeError, AttributeError) as error:
+            raise InputInvalid(f"this is no filter of dead letters: {error}") from None
+
+    def describe(self) -> str:
+        """Return it in English, as "pending or investigating letters of template order, reason expired"."""
+        which = " or ".join(self.statuses) if self.statuses else "all"
+        told = [_in_words(name, value) for name, value in self._given() if value and name != "statuses"]
+        return f"{which} letters{''.join(f', {one}' for one in told)}"
+
+    def _given(self) -> Iterator[tuple[str, Any]]:
+        for one in fields(self):
+            yield one.name, getattr(self, one.name)
+
+
+_WORDS = {
+    "workflow_id": "workflow",
+    "group_id": "group",
+    "dead_queue": "dead queue",
+    "reasons": "reason",
+    "categories": "category",
+    "error_class": "error",
+    "claimed_by": "claimed by",
+    "text": "message contains",
+    "opened_from": "opened since",
+    "opened_before": "opened before",
+}
+
+
+def _in_words(name: str, value: Any) -> str:
+    if name == "ids":
+        return "one that is named" if len(value) == 1 else f"{len(value)} that are named"
+    shown = " or ".join(value) if isinstance(value, tuple) else _plain(value)
+    return f"{_WORDS.get(name, name)} {shown}"
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case tuple():
+            return [_plain(one) for one in value]
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case _:
+            return value
+
+
+def _same(value: Any) -> Any:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{value!r} is not text")
+    return value
+
+
+def _instant(value: Any) -> datetime | None:
+    if value is None:
+        return None
+    read = datetime.fromisoformat(value)
+    if read.tzinfo is None:
+        raise ValueError(f"{value!r} has no time zone")
+    return read
+
+
+_READ: Mapping[str, Any] = {
+    "statuses": lambda value: tuple(DeadLetterStatus(one) for one in value),
+    "ids": lambda value: tuple(UUID(one) for one in value),
+    "workflow_id": lambda value: None if value is None else UUID(value),
+    "group_id": lambda value: None if value is None else UUID(value),
+    "reasons": lambda value: tuple(DeadReason(one) for one in value),
+    "categories": tuple,
+    "opened_from": _instant,
+    "opened_before": _instant,
+}

@@ -1,0 +1,175 @@
+"""Find dead letters: pages of the newest, or of what is most urgent, and how many there are.
+
+Every page is a range of an index; the order of what is open, and of what people filter it by, has one each.
+Text, labels and whatever else has none is looked for among the newest rows, so a page may say that it is not
+sure to be the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.errors import InputInvalid
+from app.domain.letter_filter import LetterFilter
+from app.domain.states import DeadLetterStatus
+from app.store.session import Database
+from app.store.tables import dead_letters
+
+T = TypeVar("T")
+_OPEN = ("pending", "investigating")
+_EQUAL = (
+    "workflow_id", "group_id", "namespace", "template", "version", "step", "handler", "queue", "dead_queue",
+    "error_class", "claimed_by",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A page of a list."""
+
+    items: list[T]
+    next: str | None
+    """Where the next page begins; None: this is the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class LetterRow:
+    """A dead letter in a list: without its snapshot and metadata."""
+
+    id: UUID
+    workflow_id: UUID
+    group_id: UUID
+    namespace: str
+    template: str
+    version: str
+    step: str
+    handler: str
+    queue: str
+    dead_queue: str
+    attempts: int
+    reason: str
+    category: str
+    policy: str
+    rule: str
+    error_class: str
+    error_message: str
+    worker: str
+    status: DeadLetterStatus
+    opened_at: datetime
+    triage_at: datetime
+    claimed_by: str | None
+    claimed_at: datetime | None
+    closed_by: str | None
+    closed_at: datetime | None
+    resolution: str | None
+    labels: list[str]
+    links: list[str]
+    follows: UUID | None
+    requeues: int
+    requeue_at: datetime | None
+
+    @property
+    def ref(self) -> str:
+        """The template, "namespace/name:version"."""
+        return f"{self.namespace}/{self.template}:{self.version}"
+
+
+def matching(wanted: LetterFilter) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions of a filter on `dead_letters`; none for one that asks for everything."""
+    columns = dead_letters.c
+    found: list[sa.ColumnElement[bool]] = []
+    statuses = tuple(str(one) for one in wanted.statuses)
+    if set(statuses) == set(_OPEN):
+        # In the words of the partial indexes: Postgres does not know that a parameter means the same.
+        found.append(sa.text("dead_letters.status IN ('pending', 'investigating')"))  # type: ignore[arg-type]
+    elif statuses:
+        found.append(columns.status.in_(statuses))
+    if wanted.ids:
+        found.append(columns.id.in_(wanted.ids))
+    found += [columns[name] == getattr(wanted, name) for name in _EQUAL if getattr(wanted, name) is not None]
+    if wanted.reasons:
+        found.append(columns.reason.in_([str(one) for one in wanted.reasons]))
+    if wanted.categories:
+        found.append(columns.category.in_(wanted.categories))
+    if wanted.label is not None:
+        found.append(columns.labels.contains([wanted.label]))
+    if wanted.text is not None:
+        found.append(columns.error_message.icontains(wanted.text, autoescape=True))
+    if wanted.opened_from is not None:
+        found += [columns.opened_at >= wanted.opened_from]
+    if wanted.opened_before is not None:
+        found += [columns.opened_at < wanted.opened_before]
+    return found
+
+
+def list_page(
+    database: Database, wanted: LetterFilter, *, after: str | None = None, limit: int = 50
+) -> Page[LetterRow]:
+    """Return a page of the letters that fit, newest first. Transaction: own.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
+    """
+    query = _select().where(*matching(wanted)).order_by(dead_letters.c.id.desc()).limit(limit + 1)
+    if after is not None:
+        query = query.where(dead_letters.c.id < _id(after))
+    rows = _read(database, query)
+    return Page(rows[:limit], str(rows[limit - 1].id) if len(rows) > limit else None)
+
+
+def triage_page(
+    database: Database, wanted: LetterFilter, *, after: str | None = None, limit: int = 50
+) -> Page[LetterRow]:
+    """Return a page of the open letters that fit, most urgent first. Transaction: own.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
+    """
+    columns = dead_letters.c
+    query = _select().where(*matching(wanted)).order_by(columns.triage_at, columns.id).limit(limit + 1)
+    if after is not None:
+        at, _, last = after.partition("_")
+        place = sa.tuple_(sa.literal(_at(at)), sa.literal(_id(last)))
+        query = query.where(sa.tuple_(columns.triage_at, columns.id) > place)
+    rows = _read(database, query)
+    if len(rows) <= limit:
+        return Page(rows, None)
+    last_row = rows[limit - 1]
+    return Page(rows[:limit], f"{last_row.triage_at.isoformat()}_{last_row.id}")
+
+
+def count(database: Database, wanted: LetterFilter, *, at_most: int = 10_000) -> int:
+    """Return how many letters fit; counting stops at `at_most`. Transaction: own."""
+    some = sa.select(sa.literal(1)).select_from(dead_letters).where(*matching(wanted)).limit(at_most)
+    with database.begin() as connection:
+        return int(connection.scalar(sa.select(sa.func.count()).select_from(some.subquery())) or 0)
+
+
+def _select() -> sa.Select[Any]:
+    return sa.select(*(dead_letters.c[name] for name in LetterRow.__slots__))
+
+
+def _read(database: Database, query: sa.Select[Any]) -> list[LetterRow]:
+    with database.begin() as connection:
+        rows: Sequence[Any] = connection.execute(query).all()
+    return [LetterRow(**{**row._asdict(), "status": DeadLetterStatus(row.status)}) for row in rows]
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InputInvalid("this is no cursor of this list", hint="begin without one") from None
+
+
+def _at(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InputInvalid("this is no cursor of this list", hint="begin without one") from None
