@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp
 from uvicorn import Config, Server
 
@@ -26,7 +26,7 @@ from app.dashboard.app import build as build_dashboard
 from app.domain.errors import AddressTaken
 from app.runtime import Runtime
 from app.telemetry import configure_logging, log
-from app.web import login
+from app.web import errors, login
 from app.web.boundary import Boundary
 from app.web.gate import Gate
 from remand.errors import RemandError
@@ -50,11 +50,9 @@ def create(runtime: Runtime | None = None) -> ASGIApp:
         yield
         made.database.dispose()
 
-    app = Starlette(
-        routes=[*login.routes(made), Mount("/api/v1", build_api(made)), Mount("/", build_dashboard(made))],
-        lifespan=lifespan,
-    )
+    app = Starlette(routes=routes(made), lifespan=lifespan)
     app.state.runtime = made
+    errors.install(app)
     return Boundary(Gate(app, made), is_https=web.is_https)
 
 
@@ -63,6 +61,15 @@ def _runtime() -> Runtime:
     assert settings.broker_url is not None
     configure_logging(settings.log_level, settings.log_format, redact_keys=settings.redact_keys)
     return Runtime(settings, bell=LateBell(settings.broker_url), pool_size=settings.web.threads)
+
+
+def routes(runtime: Runtime) -> list[BaseRoute]:
+    """Return every route of the server; the first that fits is taken."""
+    return [
+        *login.routes(runtime),
+        Mount("/api/v1", build_api(runtime)),
+        Mount("/", build_dashboard(runtime)),
+    ]
 
 
 def main() -> None:

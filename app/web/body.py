@@ -11,6 +11,7 @@ from starlette.types import Message, Receive
 from app.domain.errors import BodyTooLarge
 
 READ_SECONDS = 30.0
+_MOST_FIELDS = 2000
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -54,8 +55,13 @@ def form_field(connection: HTTPConnection, body: bytes, name: str) -> str | None
     kind = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         return None
-    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=1000)
-    return fields.get(name, [None])[0]
+    try:
+        fields = parse_qs(
+            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MOST_FIELDS
+        )
+    except ValueError:
+        return None
+    return fields.get(name, [""])[0] or None
 
 
 def _too_large(max_bytes: int) -> BodyTooLarge:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -107,7 +107,7 @@ def _shown(
     return HTMLResponse(page, status, headers)
 
 
-def install(app: FastAPI) -> None:
+def install(app: Starlette) -> None:
     """Let an application answer errors in this shape, those of its framework included."""
     app.add_exception_handler(RemandError, _remand_error)
     app.add_exception_handler(RequestValidationError, _validation)

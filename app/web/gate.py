@@ -24,7 +24,15 @@ from app.web.identity import Caller, remember, wants_json
 from remand.errors import RemandError
 
 PUBLIC = frozenset(
-    {"/api/v1/health/live", "/api/v1/health/ready", "/login", "/login/link", "/login.css", "/favicon.ico"}
+    {
+        "/api/v1/health/live",
+        "/api/v1/health/ready",
+        "/login",
+        "/login/link",
+        "/login.css",
+        "/login.js",
+        "/favicon.ico",
+    }
 )
 """Routes for everybody. They tell nothing that somebody who was refused could not guess."""
 PUBLIC_FOLDER = "/static/"

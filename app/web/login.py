@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from app.domain.errors import NotSignedIn, TooManyLogins
+from app.domain.errors import InputInvalid, NotSignedIn, TooManyLogins
 from app.engine import signin
 from app.engine.signin import SignedIn
 from app.runtime import Runtime
@@ -18,6 +18,8 @@ from app.web import cookies, errors, pages
 
 _HERE = Path(__file__).parent
 HOME = "/"
+_KEPT = {"Cache-Control": "max-age=3600"}
+_MOST_FIELDS = 20
 
 
 def routes(runtime: Runtime) -> list[Route]:
@@ -26,8 +28,10 @@ def routes(runtime: Runtime) -> list[Route]:
     return [
         Route("/login", own.show, methods=["GET"]),
         Route("/login", own.sign_in, methods=["POST"]),
-        Route("/login/link", own.open_link, methods=["GET"]),
+        Route("/login/link", own.show_link, methods=["GET"]),
+        Route("/login/link", own.open_link, methods=["POST"]),
         Route("/login.css", _css, methods=["GET"]),
+        Route("/login.js", _js, methods=["GET"]),
         Route("/logout", own.sign_out, methods=["POST"]),
     ]
 
@@ -45,8 +49,7 @@ class _Pages:
 
     async def sign_in(self, request: Request) -> Response:
         """Check name and password; open a session, or ask again and say why."""
-        fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=20)
-        name, password, wanted = (fields.get(one, [""])[0] for one in ("name", "password", "next"))
+        name, password, wanted = await _fields(request, "name", "password", "next")
         try:
             signed = await anyio.to_thread.run_sync(self._checked, request, name, password)
         except (NotSignedIn, TooManyLogins) as error:
@@ -57,17 +60,20 @@ class _Pages:
             return asked
         return await self._let_in(request, signed, RedirectResponse(_local(wanted), 303))
 
+    async def show_link(self, request: Request) -> Response:
+        """Show a form that sends itself: a program that only looks at links does not use them up."""
+        return pages.render("link.html", 200, code=request.query_params.get("code", ""))
+
     async def open_link(self, request: Request) -> Response:
         """Open a session for a code that works once."""
-        code, address = request.query_params.get("code", ""), _address(request)
+        [code], address = await _fields(request, "code"), _address(request)
         try:
             signed = await anyio.to_thread.run_sync(
                 lambda: signin.open_link(self._engine, code, address=address)
             )
         except NotSignedIn as error:
             return _page(401, problem=f"{error.message}: {error.hint}")
-        # No redirect: after a link in a mail or a chat the browser would not send the new cookie along.
-        return await self._let_in(request, signed, pages.render("onward.html", 200, target=HOME))
+        return await self._let_in(request, signed, RedirectResponse(HOME, 303))
 
     async def sign_out(self, request: Request) -> Response:
         """End the session."""
@@ -92,7 +98,20 @@ class _Pages:
 
 
 async def _css(_request: Request) -> Response:
-    return FileResponse(_HERE / "login.css", media_type="text/css", headers={"Cache-Control": "max-age=3600"})
+    return FileResponse(_HERE / "login.css", media_type="text/css", headers=_KEPT)
+
+
+async def _js(_request: Request) -> Response:
+    return FileResponse(_HERE / "login.js", media_type="text/javascript", headers=_KEPT)
+
+
+async def _fields(request: Request, *names: str) -> list[str]:
+    """Return fields of a form, "" for what it lacks. Raises InputInvalid for what is no form."""
+    try:
+        fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise InputInvalid(f"the form has more than {_MOST_FIELDS} fields") from None
+    return [fields.get(name, [""])[0] for name in names]
 
 
 def _page(status: int, *, problem: str = "", name: str = "", target: str = HOME) -> Response:

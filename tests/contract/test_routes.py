@@ -1,0 +1,138 @@
+"""Who may use which route: the table below lists every route there is, and each is tried by everybody.
+
+A route that is not in the table fails the test: write down who may use it, on purpose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+import httpx
+import pytest
+from fastapi.routing import iter_route_contexts
+from starlette.routing import BaseRoute, Mount
+
+from app.config import Settings
+from app.domain.access import LEAST_ROLE, Permission, Role
+from app.runtime import Runtime
+from app.server import routes
+from tests.support.web import Web
+
+PUBLIC = "public"
+ANYBODY = "anybody signed in"
+
+TABLE: dict[str, str | Permission] = {
+    "GET /login": PUBLIC,
+    "POST /login": PUBLIC,
+    "GET /login/link": PUBLIC,
+    "POST /login/link": PUBLIC,
+    "GET /login.css": PUBLIC,
+    "GET /login.js": PUBLIC,
+    "POST /logout": ANYBODY,
+    # API
+    "GET /api/v1/health/live": PUBLIC,
+    "GET /api/v1/health/ready": PUBLIC,
+    "GET /api/v1/health": Permission.QUEUES_READ,
+    "GET /api/v1/openapi.json": ANYBODY,
+    "GET /api/v1/breakers": Permission.BREAKERS_READ,
+    "GET /api/v1/breakers/{name:path}": Permission.BREAKERS_READ,
+    "PATCH /api/v1/breakers/{name:path}": Permission.BREAKERS_WRITE,
+    "GET /api/v1/queues": Permission.QUEUES_READ,
+    "GET /api/v1/queues/{queue}": Permission.QUEUES_READ,
+    "PATCH /api/v1/queues/{queue}": Permission.QUEUES_WRITE,
+    "GET /api/v1/workers": Permission.QUEUES_READ,
+    "GET /api/v1/templates": Permission.TEMPLATES_READ,
+    "GET /api/v1/templates/{namespace}/{name}": Permission.TEMPLATES_READ,
+    "GET /api/v1/templates/{namespace}/{name}/versions": Permission.TEMPLATES_READ,
+    "GET /api/v1/templates/{namespace}/{name}/versions/{version}": Permission.TEMPLATES_READ,
+    "POST /api/v1/templates/validate": Permission.TEMPLATES_READ,
+    "GET /api/v1/workflows": Permission.WORKFLOWS_READ,
+    "POST /api/v1/workflows": Permission.WORKFLOWS_WRITE,
+    "GET /api/v1/workflows/{workflow_id}": Permission.WORKFLOWS_READ,
+    "PATCH /api/v1/workflows/{workflow_id}": Permission.WORKFLOWS_WRITE,
+    "GET /api/v1/workflows/{workflow_id}/history": Permission.WORKFLOWS_READ,
+    "GET /api/v1/workflows/{workflow_id}/steps": Permission.WORKFLOWS_READ,
+    "GET /api/v1/workflows/{workflow_id}/steps/{step}": Permission.WORKFLOWS_READ,
+    "PATCH /api/v1/workflows/{workflow_id}/steps/{step}": Permission.WORKFLOWS_WRITE,
+    "GET /api/v1/workflows/{workflow_id}/steps/{step}/attempts": Permission.WORKFLOWS_READ,
+    # Dashboard
+    "GET /": ANYBODY,
+}
+
+
+def every_route(found: Sequence[BaseRoute], prefix: str = "") -> Iterator[str]:
+    for context in iter_route_contexts(found):
+        inner = context.original_route
+        if isinstance(inner, Mount):
+            if inner.path.startswith("/static") or inner.name == "static":
+                yield f"GET {prefix}{inner.path}/{{path}}"
+            else:
+                yield from every_route(getattr(inner.app, "routes", []), prefix + inner.path)
+            continue
+        for method in sorted((context.methods or set()) - {"HEAD"}):
+            yield f"{method} {prefix}{context.path}"
+
+
+NOWHERE = Settings(database_url="postgresql://nobody@127.0.0.1:1/x", broker_url="redis://127.0.0.1:1/0")
+ROUTES = sorted(set(every_route(routes(Runtime(NOWHERE)))))
+
+ID = str(UUID(int=1))
+SIGNED_OUT = ("POST /logout",)
+
+
+def ask(client: httpx.Client, route: str) -> int:
+    """Call a route with what nothing has in place of its parameters; return the status."""
+    method, path = route.split(" ")
+    path = re.sub(r"\{\w*id(:\w+)?\}", ID, path)
+    return client.request(method, re.sub(r"\{\w+(:\w+)?\}", "nothing", path)).status_code
+
+
+def tried(client: httpx.Client) -> dict[str, int]:
+    return {route: ask(client, route) for route in ROUTES if route not in SIGNED_OUT}
+
+
+def may(role: Role, needed: str | Permission) -> bool:
+    return not isinstance(needed, Permission) or role.includes(LEAST_ROLE[needed])
+
+
+def test_every_route_is_in_the_table_and_nothing_else() -> None:
+    assert sorted(TABLE) == ROUTES
+
+
+def test_nobody_gets_nothing_but_what_is_public(web: Web) -> None:
+    found = tried(web.nobody())
+    let_in = {route for route, status in found.items() if status not in {401, 303}}
+
+    # To sign in with nothing is refused by the page itself.
+    signs_in = {"POST /login", "POST /login/link"}
+    assert let_in | signs_in == {route for route, needed in TABLE.items() if needed == PUBLIC}
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("kind", ["program", "browser"])
+def test_a_role_may_what_the_table_says(web: Web, role: Role, kind: str) -> None:
+    client = getattr(web, kind)(role)
+
+    wrong = {
+        route: status
+        for route, status in tried(client).items()
+        if not route.startswith("POST /login")
+        and ((status == 403) == may(role, TABLE[route]) or status in {401, 500})
+    }
+
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("left_out", list(Permission))
+def test_a_token_without_a_scope_may_everything_else(web: Web, left_out: Permission) -> None:
+    client = web.program(Role.ADMIN, scopes=[one for one in Permission if one is not left_out])
+
+    wrong = {
+        route: status
+        for route, status in tried(client).items()
+        if not route.startswith("POST /login") and (status == 403) != (TABLE[route] is left_out)
+    }
+
+    assert wrong == {}
