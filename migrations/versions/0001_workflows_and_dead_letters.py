@@ -50,6 +50,9 @@ _FUNCTIONS = (
     "all_attempts",
     "count_letters",
     "fold_letters",
+    "new_uuid7",
+    "requeue_letters",
+    "follow_redrive",
 )
 _PARTITIONED = ("workflows", "steps", "attempts", "history")
 _SHOWN_TO_READERS = (
@@ -63,6 +66,8 @@ _TABLES = (
     "login_attempts",
     "api_tokens",
     "audit_log",
+    "redrive_items",
+    "redrives",
     "dead_letter_hours",
     "dead_letter_counts",
     "dead_letter_deltas",

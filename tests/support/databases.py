@@ -24,7 +24,8 @@ _KEEP_SECONDS = 7200
 _numbers = itertools.count(1)
 _TABLES = (
     "sessions", "users", "login_codes", "login_attempts", "api_tokens",
-    "idempotency_keys", "audit_log", "dead_letter_hours", "dead_letter_counts", "dead_letter_deltas",
+    "idempotency_keys", "audit_log", "redrive_items", "redrives",
+    "dead_letter_hours", "dead_letter_counts", "dead_letter_deltas",
     "dead_letter_notes",
     "dead_letters", "dead_letter_groups", "queue_settings", "workers", "identities", "run_queue", "history",
     "attempts", "steps",

@@ -17,6 +17,7 @@ from app.store.tables.letters import (
     queue_settings,
 )
 from app.store.tables.queues import pauses, run_queue, template_pauses, workers
+from app.store.tables.redrives import redrive_items, redrives
 from app.store.tables.requests import idempotency_keys
 from app.store.tables.templates import template_steps, templates, transition_rule
 from app.store.tables.workflows import PARTITIONED, attempts, history, identities, steps, workflows
@@ -44,6 +45,8 @@ __all__ = [
     "metadata",
     "pauses",
     "queue_settings",
+    "redrive_items",
+    "redrives",
     "retry_budgets",
     "run_queue",
     "sessions",

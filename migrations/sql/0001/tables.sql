@@ -524,9 +524,9 @@ CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phas
 
 CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
 
-CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
-
 CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
+
+CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
 
 COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
 
@@ -641,6 +641,130 @@ COMMENT ON COLUMN remand.workers.heartbeat_at IS 'last sign of life';
 
 COMMENT ON COLUMN remand.workers.stopped_at IS 'when it said goodbye or was found gone';
 
+CREATE TABLE remand.redrives (
+  id UUID NOT NULL,
+  state TEXT NOT NULL,
+  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
+  verb TEXT NOT NULL,
+  selection JSONB NOT NULL,
+  described TEXT NOT NULL,
+  planned_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  planned_by TEXT NOT NULL,
+  started_at TIMESTAMP WITH TIME ZONE,
+  started_by TEXT,
+  via TEXT,
+  reason TEXT,
+  ended_at TIMESTAMP WITH TIME ZONE,
+  stop_reason TEXT,
+  include_claimed BOOLEAN NOT NULL,
+  queue TEXT,
+  priority SMALLINT,
+  rate_per_second FLOAT,
+  paced_at TIMESTAMP WITH TIME ZONE,
+  not_before TIMESTAMP WITH TIME ZONE,
+  code_version TEXT,
+  canary INTEGER[] NOT NULL,
+  success_share FLOAT NOT NULL,
+  stage INTEGER DEFAULT 0 NOT NULL,
+  stage_sent INTEGER DEFAULT 0 NOT NULL,
+  stage_succeeded INTEGER DEFAULT 0 NOT NULL,
+  stage_failed INTEGER DEFAULT 0 NOT NULL,
+  sent_at TIMESTAMP WITH TIME ZONE,
+  followed INTEGER DEFAULT 0 NOT NULL,
+  total INTEGER DEFAULT 0 NOT NULL,
+  waiting INTEGER DEFAULT 0 NOT NULL,
+  sent INTEGER DEFAULT 0 NOT NULL,
+  succeeded INTEGER DEFAULT 0 NOT NULL,
+  failed INTEGER DEFAULT 0 NOT NULL,
+  skipped INTEGER DEFAULT 0 NOT NULL,
+  not_found INTEGER DEFAULT 0 NOT NULL,
+  PRIMARY KEY (id),
+  CONSTRAINT state_known CHECK (state IN ('planned', 'pending', 'canary', 'running', 'paused', 'stopped', 'cancelled', 'finished')),
+  CONSTRAINT verb_known CHECK (verb IN ('requeue', 'resolve', 'cancel', 'give_up')),
+  CONSTRAINT rate_is_positive CHECK (rate_per_second > 0),
+  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
+  CONSTRAINT share_is_a_share CHECK (success_share > 0 AND success_share <= 1),
+  CONSTRAINT started_by_whom CHECK ((started_at IS NULL) = (started_by IS NULL)),
+  CONSTRAINT ended_means_over CHECK ((ended_at IS NOT NULL) = (state IN ('finished', 'cancelled'))),
+  CONSTRAINT every_letter_counted CHECK (total = waiting + sent + succeeded + failed + skipped + not_found)
+);
+
+CREATE INDEX redrives_moving ON remand.redrives (id) WHERE state IN ('planned', 'pending', 'canary', 'running');
+
+COMMENT ON TABLE remand.redrives IS 'Decisions about many dead letters: durable orders that sweeps carry out.';
+
+COMMENT ON COLUMN remand.redrives.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.redrives.state IS 'planned, pending, canary, running, paused, stopped, cancelled or finished';
+
+COMMENT ON COLUMN remand.redrives.state_since IS 'instant of the last move';
+
+COMMENT ON COLUMN remand.redrives.verb IS 'what is done with each letter';
+
+COMMENT ON COLUMN remand.redrives.selection IS 'the filter as given';
+
+COMMENT ON COLUMN remand.redrives.described IS 'the filter in words';
+
+COMMENT ON COLUMN remand.redrives.planned_at IS 'when the set was fixed';
+
+COMMENT ON COLUMN remand.redrives.planned_by IS 'who fixed it';
+
+COMMENT ON COLUMN remand.redrives.started_at IS 'when it was started; null: not yet';
+
+COMMENT ON COLUMN remand.redrives.started_by IS 'who started it: acts on the letters';
+
+COMMENT ON COLUMN remand.redrives.via IS 'the door it was started through';
+
+COMMENT ON COLUMN remand.redrives.reason IS 'why, in a person''s words';
+
+COMMENT ON COLUMN remand.redrives.ended_at IS 'when it was finished or cancelled';
+
+COMMENT ON COLUMN remand.redrives.stop_reason IS 'why it stands still or was cancelled';
+
+COMMENT ON COLUMN remand.redrives.include_claimed IS 'true: letters that others have claimed, too';
+
+COMMENT ON COLUMN remand.redrives.queue IS 'where the failed steps run; null: their own';
+
+COMMENT ON COLUMN remand.redrives.priority IS '0-9 for the failed steps; null: their own';
+
+COMMENT ON COLUMN remand.redrives.rate_per_second IS 'letters a second; null: not limited';
+
+COMMENT ON COLUMN remand.redrives.paced_at IS 'up to when its rate is used up';
+
+COMMENT ON COLUMN remand.redrives.not_before IS 'it begins no earlier';
+
+COMMENT ON COLUMN remand.redrives.code_version IS 'it begins once every live worker runs it';
+
+COMMENT ON COLUMN remand.redrives.canary IS 'letters sent one stage after the other before the rest';
+
+COMMENT ON COLUMN remand.redrives.success_share IS 'share of a canary that must succeed';
+
+COMMENT ON COLUMN remand.redrives.stage IS 'canary under way, from 0; all of them done: the rest';
+
+COMMENT ON COLUMN remand.redrives.stage_sent IS 'letters sent in this stage';
+
+COMMENT ON COLUMN remand.redrives.stage_succeeded IS 'of them succeeded';
+
+COMMENT ON COLUMN remand.redrives.stage_failed IS 'of them failed';
+
+COMMENT ON COLUMN remand.redrives.sent_at IS 'when letters were sent last';
+
+COMMENT ON COLUMN remand.redrives.followed IS 'position behind which outcomes are looked for next';
+
+COMMENT ON COLUMN remand.redrives.total IS 'letters of the set';
+
+COMMENT ON COLUMN remand.redrives.waiting IS 'not sent yet';
+
+COMMENT ON COLUMN remand.redrives.sent IS 'sent, outcome not known yet';
+
+COMMENT ON COLUMN remand.redrives.succeeded IS 'what had failed went well';
+
+COMMENT ON COLUMN remand.redrives.failed IS 'failed again';
+
+COMMENT ON COLUMN remand.redrives.skipped IS 'left alone, with a reason';
+
+COMMENT ON COLUMN remand.redrives.not_found IS 'no such letter';
+
 CREATE TABLE remand.idempotency_keys (
   caller TEXT NOT NULL,
   key TEXT NOT NULL,
@@ -753,13 +877,13 @@ CREATE TABLE remand.workflows (
 )
  PARTITION BY RANGE (id);
 
-CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
+CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE expires_at IS NOT NULL AND state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
-CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
+CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
-CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE expires_at IS NOT NULL AND state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
+CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
 
 COMMENT ON TABLE remand.workflows IS 'One row per workflow.';
 
@@ -1100,10 +1224,6 @@ CREATE TABLE remand.dead_letters (
 
 CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
 
-CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
-
 CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_open_by_template ON remand.dead_letters (template, namespace, id DESC) WHERE status IN ('pending', 'investigating');
@@ -1112,17 +1232,21 @@ CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC
 
 CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
 
-CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
-
 CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
+
+CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
 
-CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
-
 CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
 
+CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
+
 CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
 
 COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
 
@@ -1195,6 +1319,53 @@ COMMENT ON COLUMN remand.dead_letters.requeue_at IS 'when it goes back by itself
 COMMENT ON COLUMN remand.dead_letters.snapshot IS 'workflow, steps, attempts, last moves at that moment; redacted, size capped';
 
 COMMENT ON COLUMN remand.dead_letters.metadata IS 'merged, never replaced';
+
+CREATE TABLE remand.redrive_items (
+  redrive_id UUID NOT NULL,
+  position INTEGER NOT NULL,
+  letter_id UUID NOT NULL,
+  workflow_id UUID,
+  state TEXT NOT NULL,
+  reason TEXT,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  sent_at TIMESTAMP WITH TIME ZONE,
+  steps TEXT[],
+  new_letter_id UUID,
+  PRIMARY KEY (redrive_id, position),
+  UNIQUE (redrive_id, letter_id),
+  FOREIGN KEY(redrive_id) REFERENCES remand.redrives (id) ON DELETE CASCADE,
+  CONSTRAINT state_known CHECK (state IN ('waiting', 'sent', 'succeeded', 'failed', 'skipped', 'not_found')),
+  CONSTRAINT not_found_has_no_workflow CHECK ((state = 'not_found') = (workflow_id IS NULL)),
+  CONSTRAINT sent_when CHECK (state NOT IN ('sent', 'succeeded', 'failed') OR sent_at IS NOT NULL)
+);
+
+CREATE INDEX redrive_items_waiting ON remand.redrive_items (redrive_id, position) WHERE state = 'waiting';
+
+CREATE INDEX redrive_items_sent ON remand.redrive_items (redrive_id, position) WHERE state = 'sent';
+
+CREATE INDEX redrive_items_failed ON remand.redrive_items (redrive_id, position) WHERE state = 'failed';
+
+COMMENT ON TABLE remand.redrive_items IS 'The exact set of a redrive, fixed when it was planned, and what became of each letter.';
+
+COMMENT ON COLUMN remand.redrive_items.redrive_id IS 'redrives.id';
+
+COMMENT ON COLUMN remand.redrive_items.position IS 'order, from 1';
+
+COMMENT ON COLUMN remand.redrive_items.letter_id IS 'dead_letters.id as given';
+
+COMMENT ON COLUMN remand.redrive_items.workflow_id IS 'its workflow; null: no such letter';
+
+COMMENT ON COLUMN remand.redrive_items.state IS 'waiting, sent, succeeded, failed, skipped or not_found';
+
+COMMENT ON COLUMN remand.redrive_items.reason IS 'why it was skipped, how it failed';
+
+COMMENT ON COLUMN remand.redrive_items.at IS 'instant of the last move';
+
+COMMENT ON COLUMN remand.redrive_items.sent_at IS 'when the verb was done';
+
+COMMENT ON COLUMN remand.redrive_items.steps IS 'steps that were sent back';
+
+COMMENT ON COLUMN remand.redrive_items.new_letter_id IS 'the letter it failed with';
 
 CREATE TABLE remand.template_steps (
   template_id INTEGER NOT NULL,

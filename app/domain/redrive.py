@@ -1,0 +1,172 @@
+"""Redrives as a matter of rules: their states, how fast they may send, when a canary is good enough.
+
+Pure: rows and an instant go in, a decision comes out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+BURST_SECONDS = 1.0
+"""How much unused time a rate makes up for at most: after a pause there is no flood."""
+
+
+class RedriveState(StrEnum):
+    """How a redrive stands."""
+
+    PLANNED = "planned"
+    """Its set is fixed; nobody has started it. Forgotten after a day."""
+    PENDING = "pending"
+    """Started; waits for its instant, or for a version of the code to be live."""
+    CANARY = "canary"
+    """A few letters are sent; the rest waits for how they end."""
+    RUNNING = "running"
+    """The rest is sent, outcomes are followed."""
+    PAUSED = "paused"
+    """A person holds it."""
+    STOPPED = "stopped"
+    """A canary was not good enough; a person may resume it all the same, or cancel it."""
+    CANCELLED = "cancelled"
+    """A person ended it; what was sent stays sent."""
+    FINISHED = "finished"
+    """Every letter was dealt with."""
+
+
+class RedriveVerb(StrEnum):
+    """What is done with each letter."""
+
+    REQUEUE = "requeue"
+    RESOLVE = "resolve"
+    CANCEL = "cancel"
+    GIVE_UP = "give_up"
+
+
+class ItemState(StrEnum):
+    """What became of one letter."""
+
+    WAITING = "waiting"
+    SENT = "sent"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    NOT_FOUND = "not_found"
+
+
+ACTIVE = (RedriveState.PENDING, RedriveState.CANARY, RedriveState.RUNNING)
+"""States in which a sweep moves it on."""
+OVER = (RedriveState.CANCELLED, RedriveState.FINISHED)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many may be sent now, and up to when the rate is used up once they are."""
+
+    allowed: int
+    rate: float
+    since: datetime
+
+    def after(self, sent: int) -> datetime:
+        """Return up to when the rate is used up after so many."""
+        return self.since + timedelta(seconds=sent / self.rate)
+
+
+def pace(rate: float, paced_at: datetime | None, now: datetime) -> Pace:
+    """Return what a rate (per second) allows now. In any T seconds it allows rate × (T + one second) at most.
+
+    A rate below one a second makes up for the time of one letter instead of a second.
+    """
+    made_up = timedelta(seconds=max(BURST_SECONDS, 1 / rate))
+    since = max(paced_at, now - made_up) if paced_at is not None else now - made_up
+    # A hair more, so that a tenth of a second at 10 a second is one and not 0.9999.
+    return Pace(max(0, math.floor((now - since).total_seconds() * rate + 1e-6)), rate, since)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the next move of a redrive depends on."""
+
+    canary: tuple[int, ...]
+    success_share: float
+    stage: int
+    stage_sent: int
+    stage_succeeded: int
+    stage_failed: int
+    waiting: int
+    sent: int
+    sent_at: datetime | None
+
+    @property
+    def in_canary(self) -> bool:
+        """True until every canary was good enough."""
+        return self.stage < len(self.canary)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send so many letters at most; None: as many as a batch holds."""
+
+    at_most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """Nothing to send: wait for outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextStage:
+    """The canary was good enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The canary was not good enough."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Every letter was dealt with; `unknown`: letters whose outcome nobody waits for any longer."""
+
+    unknown: int = 0
+
+
+Next = Send | Follow | NextStage | Stop | Finish
+
+
+def next_move(one: Standing, now: datetime, wait_seconds: float) -> Next:
+    """Return what a redrive does next.
+
+    `wait_seconds`: how long the outcome of what was sent last is waited for.
+    """
+    late = one.sent_at is not None and now - one.sent_at > timedelta(seconds=wait_seconds)
+    if one.in_canary:
+        return _canary(one, late, wait_seconds)
+    if one.waiting:
+        return Send(None)
+    if one.sent and not late:
+        return Follow()
+    return Finish(one.sent)
+
+
+def _canary(one: Standing, late: bool, wait_seconds: float) -> Next:
+    size = one.canary[one.stage]
+    will_be = min(size, one.stage_sent + one.waiting)
+    name = f"canary {one.stage + 1} of {len(one.canary)}"
+    if will_be == 0:
+        return Finish(one.sent)
+    best = (will_be - one.stage_failed) / will_be
+    if best < one.success_share:
+        return Stop(f"{name}: {one.stage_failed} of {will_be} failed, {one.success_share:.0%} must succeed")
+    if one.stage_sent < will_be:
+        return Send(will_be - one.stage_sent)
+    if one.stage_succeeded + one.stage_failed == one.stage_sent:
+        return NextStage()
+    if late:
+        unfinished = one.stage_sent - one.stage_succeeded - one.stage_failed
+        return Stop(f"{name}: {unfinished} of {one.stage_sent} have not ended within {wait_seconds:g} s")
+    return Follow()
