@@ -72,6 +72,9 @@ bench: install ## Measure throughput, latency and rescue; prints one JSON line l
 bench-classify: install ## Measure the classifier: time, growth, accuracy; prints one JSON line last
 	@$(BIN)/python -m tests.benchmarks.classify $(ARGS)
 
+bench-dlq-api: install ## Measure the API on a million dead letters; prints one JSON line last
+	@$(BIN)/python -m tests.benchmarks.dlq_api $(ARGS)
+
 ## Test ---------------------------------------------------------------------------------------------
 
 .PHONY: test test-unit test-services test-libraries

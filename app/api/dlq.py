@@ -1,0 +1,221 @@
+"""`/dlq`: dead letters, each an investigation: find, look at, take, note, send back, resolve, give up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, assert_never
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi import Body as InBody
+from pydantic import Field
+from starlette.responses import Response
+
+from app.api.answers import answer, page
+from app.api.contract import CHANGES, Page, errors
+from app.api.idempotency import OnceOf
+from app.api.parts import Body, EngineOf, LetterId, LetterReader, LetterWriter, Prose, Reason, WorkflowId
+from app.api.selection import LetterQuery
+from app.api.views import Decision, shown_attempt
+from app.engine import operate
+from app.engine.context import Engine
+from app.engine.operate import Decided, Who
+from app.store.dlq import DeadLetter, Note, find_dead_letter, get_dead_letter, notes_of
+from app.store.letter_search import LetterRow, list_page, triage_page
+from app.store.steps import Attempt, attempts_of
+
+router = APIRouter(tags=["dead letters"])
+_ONE = "/dlq/{letter_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class LetterShown(LetterRow):
+    """A dead letter with what is needed to find out why."""
+
+    metadata: dict[str, Any]
+    snapshot: dict[str, Any]
+    notes: list[Note]
+    attempts_made: list[Attempt]
+    verbs: list[str]
+    """What can be done with it now."""
+
+
+@dataclass(frozen=True, slots=True)
+class LetterDecision(Decision):
+    """What a verb did to a dead letter."""
+
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class NoteMade:
+    """A note that was added."""
+
+    id: UUID
+    """Of the dead letter."""
+    author: str
+    text: str
+
+
+class Simple(Body):
+    """`claim` it; `give_up`: close it as permanently failed; `cancel` its workflow."""
+
+    action: Literal["claim", "give_up", "cancel"]
+    reason: Reason = None
+
+
+class Resolve(Body):
+    """Declare its failed steps done by hand: the workflow goes on with the steps after them."""
+
+    action: Literal["resolve"]
+    whole_workflow: bool = Field(False, description="All of the workflow, not only what failed.")
+    reason: Reason = None
+
+
+LetterAction = Annotated[Simple | Resolve, InBody(discriminator="action")]
+
+
+class NoteText(Body):
+    """A note; it cannot be changed later."""
+
+    text: Prose = Field(min_length=1, examples=["the card was never activated"])
+
+
+class Why(Body):
+    """Why something is decided."""
+
+    reason: Reason = None
+
+
+@router.get("/dlq", response_model=Page[LetterRow], summary="List dead letters")
+def list_letters(engine: EngineOf, caller: LetterReader, query: Annotated[LetterQuery, Query()]) -> Response:
+    """List dead letters, newest first: the open ones unless told otherwise; snapshots are in each entry."""
+    found = list_page(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
+    return page(found.items, found.next)
+
+
+@router.get("/dlq/investigation-queue", response_model=Page[LetterRow], summary="List what to look at first")
+def investigation_queue(
+    engine: EngineOf, caller: LetterReader, query: Annotated[LetterQuery, Query()]
+) -> Response:
+    """List open dead letters, most urgent first: by their age, and a head start for grave reasons."""
+    found = triage_page(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
+    return page(found.items, found.next)
+
+
+@router.get(
+    "/dlq/by-workflow/{workflow_id}",
+    response_model=LetterShown,
+    summary="Show the dead letter of a workflow",
+    responses=errors(404),
+)
+def show_of_workflow(engine: EngineOf, caller: LetterReader, workflow_id: WorkflowId) -> Response:
+    """Show the open dead letter of a workflow, else its newest."""
+    return _shown(engine, find_dead_letter(engine.database, str(workflow_id)))
+
+
+@router.get(_ONE, response_model=LetterShown, summary="Show a dead letter", responses=errors(404))
+def show_letter(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
+    """Show what happened, why it cannot go on, who looks at it, and what can be done now."""
+    return _shown(engine, get_dead_letter(engine.database, letter_id))
+
+
+def _shown(engine: Engine, letter: DeadLetter) -> Response:
+    secret = engine.settings.redact_keys
+    attempts = attempts_of(engine.database, letter.workflow_id, letter.step)
+    return answer(
+        {
+            **{name: getattr(letter, name) for name in LetterRow.__slots__},
+            "metadata": letter.metadata,
+            "snapshot": letter.snapshot,
+            "notes": notes_of(engine.database, letter.id),
+            "attempts_made": [shown_attempt(one, secret) for one in attempts],
+            "verbs": _verbs(letter),
+        }
+    )
+
+
+def _verbs(letter: DeadLetter) -> list[str]:
+    if not letter.status.is_open:
+        return ["note"]
+    claim = ["claim"] if letter.claimed_by is None else []
+    return [*claim, "note", "requeue", "resolve", "give_up", "cancel"]
+
+
+@router.patch(
+    _ONE,
+    response_model=LetterDecision,
+    summary="Take, resolve, give up or cancel a dead letter",
+    responses={**CHANGES, **errors(404, 409)},
+)
+def change_letter(
+    engine: EngineOf, caller: LetterWriter, letter_id: LetterId, body: LetterAction
+) -> Response:
+    """Decide on a dead letter; where it does not stand so that this can be, 409 says how it stands."""
+    return _decided(letter_id, _act(engine, letter_id, body, caller.who(body.reason)))
+
+
+def _act(engine: Engine, letter_id: UUID, body: Simple | Resolve, who: Who) -> Decided:
+    match body:
+        case Simple(action="claim"):
+            return operate.claim_letter(engine, letter_id, who)
+        case Simple(action="give_up"):
+            return operate.give_up_letter(engine, letter_id, who)
+        case Simple():
+            return operate.cancel_letter(engine, letter_id, who)
+        case Resolve():
+            return operate.resolve_letter(engine, letter_id, who, whole_workflow=body.whole_workflow)
+        case _:
+            assert_never(body)
+
+
+def _decided(letter_id: UUID, done: Decided) -> Response:
+    made = Decision.of(done)
+    return answer({"id": letter_id, **{name: getattr(made, name) for name in Decision.__slots__}})
+
+
+@router.post(
+    _ONE + "/requeue",
+    response_model=LetterDecision,
+    summary="Send a dead letter back to work",
+    responses={**CHANGES, **errors(404, 409)},
+)
+def requeue_letter(
+    engine: EngineOf, caller: LetterWriter, once: OnceOf, letter_id: LetterId, body: Why
+) -> Response:
+    """Run the failed steps again with fresh attempts; the workflow goes on from there."""
+    return once.run(
+        body,
+        lambda _: _decided(letter_id, operate.requeue_letter(engine, letter_id, caller.who(body.reason))),
+    )
+
+
+@router.get(
+    _ONE + "/notes",
+    response_model=list[Note],
+    summary="Read the notes of a dead letter",
+    responses=errors(404),
+)
+def list_notes(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
+    """Read the notes of an investigation, oldest first."""
+    get_dead_letter(engine.database, letter_id)
+    return answer(notes_of(engine.database, letter_id))
+
+
+@router.post(
+    _ONE + "/notes",
+    response_model=NoteMade,
+    status_code=201,
+    summary="Add a note to a dead letter",
+    responses={**CHANGES, **errors(404, 409)},
+)
+def add_note(
+    engine: EngineOf, caller: LetterWriter, once: OnceOf, letter_id: LetterId, body: NoteText
+) -> Response:
+    """Add a note to an investigation; a closed one takes notes, too."""
+
+    def act(_: UUID) -> Response:
+        operate.note_letter(engine, letter_id, body.text, caller.who())
+        return answer(NoteMade(letter_id, caller.name, body.text.strip()), 201)
+
+    return once.run(body, act)

@@ -1,0 +1,107 @@
+"""Which dead letters: the same filter as a query, and as the body of what is done to many."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+from app.api.parts import LONGEST_PAGE, Line
+from app.domain.errors import InputInvalid
+from app.domain.letter_filter import OPEN, LetterFilter
+from app.domain.states import DeadLetterStatus, DeadReason
+
+MOST_IDS = 10_000
+
+
+class Criteria(BaseModel):
+    """What dead letters are asked for by; all that is given must hold."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: list[DeadLetterStatus] | None = Field(None, description="Default: the open ones.")
+    closed_too: bool = Field(False, alias="all", description="Whatever their status.")
+    workflow_id: UUID | None = None
+    namespace: Line | None = None
+    template: Line | None = Field(None, description="Its name.")
+    version: Line | None = None
+    step: Line | None = None
+    handler: Line | None = None
+    queue: Line | None = Field(None, description="The queue of the step.")
+    dead_queue: Line | None = Field(None, description="Where they lie.")
+    reason: list[DeadReason] | None = None
+    category: list[Line] | None = None
+    error_class: Line | None = Field(None, examples=["httpx.ConnectTimeout"])
+    group_id: UUID | None = None
+    claimed_by: Line | None = None
+    label: Line | None = None
+    text: Annotated[Line, StringConstraints(min_length=3)] | None = Field(
+        None, description="In the message of the error."
+    )
+    opened_from: AwareDatetime | None = Field(None, description="Opened at this instant or later.")
+    opened_before: AwareDatetime | None = None
+
+    def wanted(self, ids: tuple[UUID, ...] = ()) -> LetterFilter:
+        """Return the filter; `ids`: only of these."""
+        return LetterFilter(**self._given(), ids=ids)
+
+    def _given(self) -> dict[str, Any]:
+        if self.closed_too and self.status:
+            raise InputInvalid("`all` and `status` exclude each other")
+        given = {name: getattr(self, name) for name in _ALIKE}
+        statuses = () if self.closed_too else tuple(self.status or OPEN)
+        return {
+            **given,
+            "statuses": statuses,
+            "reasons": tuple(self.reason or ()),
+            "categories": tuple(self.category or ()),
+        }
+
+
+_ALIKE = (
+    "workflow_id",
+    "namespace",
+    "template",
+    "version",
+    "step",
+    "handler",
+    "queue",
+    "dead_queue",
+    "error_class",
+    "group_id",
+    "claimed_by",
+    "label",
+    "text",
+    "opened_from",
+    "opened_before",
+)
+
+
+class LetterQuery(Criteria):
+    """A question for a page of dead letters."""
+
+    cursor: Line | None = Field(None, description="`next` of the page before.")
+    limit: int = Field(50, ge=1, le=LONGEST_PAGE, description="Items of a page, at most.")
+
+
+class Selection(Criteria):
+    """The dead letters that something is to be done to; without any condition it needs `everything`."""
+
+    ids: list[UUID] | None = Field(None, max_length=MOST_IDS, description="Exactly these.")
+    everything: bool = Field(False, description="Yes, all open ones: nothing else is given.")
+
+    def chosen(self) -> LetterFilter:
+        """Return the filter.
+
+        Raises:
+            InputInvalid: nothing is given, and `everything` is not said; or it is, beside something else.
+        """
+        wanted = self.wanted(tuple(self.ids or ()))
+        if wanted.is_empty and not self.everything:
+            raise InputInvalid(
+                "this selects every dead letter", hint="say what you mean, or `everything`: true"
+            )
+        if self.everything and not wanted.is_empty:
+            raise InputInvalid("`everything` excludes other conditions")
+        return wanted
