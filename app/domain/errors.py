@@ -8,10 +8,10 @@
     │   │   └── JsonTooLarge
     │   ├── HandlerNotFound  ValueRefused  BodyTooLarge  AccessInvalid
     │   ├── KeyReused
-    │   └── AmbiguousId
+    │   └── AmbiguousId  Unfiltered
     ├── NotFound                     nothing has that name      4
-    │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound
-    │   ├── BreakerNotFound  QueueNotFound  FingerprintNotFound
+    │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound  GroupNotFound
+    │   ├── BreakerNotFound  QueueNotFound  FingerprintNotFound  RedriveNotFound
     │   └── UserNotFound  TokenNotFound
     ├── Conflict                     not in this state          5
     │   └── TemplateChanged  IllegalMove  HeldByBreaker  KeyInUse  NameTaken
@@ -165,6 +165,12 @@ class HandlerNotFound(BadInput):
     code = "HANDLER_NOT_FOUND"
 
 
+class Unfiltered(BadInput):
+    """A bulk verb was asked for every dead letter without saying that this is meant."""
+
+    code = "UNFILTERED"
+
+
 class AmbiguousId(BadInput):
     """A shortened id fits more than one thing."""
 
@@ -195,10 +201,22 @@ class DeadLetterNotFound(NotFound):
     code = "DEAD_LETTER_NOT_FOUND"
 
 
+class GroupNotFound(NotFound):
+    """No group of dead letters has that id."""
+
+    code = "GROUP_NOT_FOUND"
+
+
 class BreakerNotFound(NotFound):
     """No circuit breaker of that name has ever moved."""
 
     code = "BREAKER_NOT_FOUND"
+
+
+class RedriveNotFound(NotFound):
+    """No redrive has that id."""
+
+    code = "REDRIVE_NOT_FOUND"
 
 
 class FingerprintNotFound(NotFound):

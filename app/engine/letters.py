@@ -135,6 +135,7 @@ def _note_reopened(connection: Connection, reopened: Sequence[Reopened], now: da
             f"came back; {group.resolved_by} had resolved it at {group.resolved_at:%Y-%m-%d %H:%M} UTC{how}"
         )
         dlq.add_group_note(connection, group.id, author=SYSTEM, text=text, now=now)
+        log("group.reopened", group_id=str(group.id), resolved_by=group.resolved_by)
 
 
 def _open(

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from app.domain.errors import GroupNotFound, InputInvalid
 from app.domain.states import GroupState
-from app.store.ids import new_id
-from app.store.tables import dead_letter_groups
+from app.store.dlq import Note
+from app.store.ids import find_id, first_id_at, new_id
+from app.store.letter_search import Page
+from app.store.session import Database
+from app.store.tables import dead_letter_groups, dead_letter_notes, dead_letters
+
+HOURS = 24
+"""Hours of a trend."""
+_FOLDED = 5000
+_EARLIER = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +75,11 @@ def ensure_groups(
 
 def _known(connection: sa.Connection, wanted: Iterable[str]) -> dict[str, tuple[UUID, str]]:
     table = dead_letter_groups.c
+    # The foreign key's lock, a little earlier: who resolves a group waits for letters on their way.
     rows = connection.execute(
-        sa.select(table.fingerprint, table.id, table.state).where(table.fingerprint.in_(list(wanted)))
+        sa.select(table.fingerprint, table.id, table.state)
+        .where(table.fingerprint.in_(list(wanted)))
+        .with_for_update(read=True, key_share=True)
     )
     return {row.fingerprint: (row.id, row.state) for row in rows}
 
@@ -91,3 +104,220 @@ def _reopen(connection: sa.Connection, ids: list[UUID], now: datetime) -> list[R
         .returning(table.c.id, table.c.resolved_at, table.c.resolved_by, table.c.resolution)
     )
     return [Reopened(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group as stored, counts as last folded: call `fold` before where it must be exact."""
+
+    id: UUID
+    fingerprint: str
+    cause: str
+    namespace: str
+    template: str
+    version: str
+    step: str
+    handler: str
+    error_class: str
+    message: str
+    category: str
+    state: GroupState
+    state_since: datetime
+    owner: str | None
+    due_at: datetime | None
+    first_at: datetime
+    last_at: datetime
+    letters: int
+    open_letters: int
+    resolved_at: datetime | None
+    resolved_by: str | None
+    resolution: str | None
+    reopenings: int
+
+    @property
+    def ref(self) -> str:
+        """The template, "namespace/name:version"."""
+        return f"{self.namespace}/{self.template}:{self.version}"
+
+
+_ALIVE = (GroupState.OPEN, GroupState.INVESTIGATING)
+_ORDERS = {"recent": dead_letter_groups.c.last_at, "largest": dead_letter_groups.c.open_letters}
+
+
+def fold(database: Database) -> None:
+    """Count every change of letters not counted yet. Transaction: one for each 5 000. Idempotent."""
+    while database.call("select remand.fold_letters(%s)", (_FOLDED,))[0][0] == _FOLDED:
+        pass
+
+
+def get_group(database: Database, group_id: UUID) -> Group:
+    """Read a group. Transaction: own.
+
+    Raises:
+        GroupNotFound: no group has that id.
+    """
+    with database.begin() as connection:
+        return _one(
+            connection.execute(_select().where(dead_letter_groups.c.id == group_id)).first(), group_id
+        )
+
+
+def find_group(database: Database, typed: str) -> Group:
+    """Read a group by its id, or enough of either end of it. Transaction: own.
+
+    Raises:
+        GroupNotFound: nothing fits.
+        AmbiguousId: several fit.
+    """
+    return get_group(database, find_id(database, "dead_letter_groups", typed, GroupNotFound))
+
+
+def lock_group(connection: sa.Connection, group_id: UUID) -> Group:
+    """Lock a group against letters that are being opened, and return it. Transaction: joins.
+
+    Raises:
+        GroupNotFound: no group has that id.
+    """
+    query = _select().where(dead_letter_groups.c.id == group_id).with_for_update()
+    return _one(connection.execute(query).first(), group_id)
+
+
+def change_group(connection: sa.Connection, group_id: UUID, **values: object) -> None:
+    """Change columns of a group that the caller has locked. Transaction: joins."""
+    connection.execute(
+        sa.update(dead_letter_groups).where(dead_letter_groups.c.id == group_id).values(**values)
+    )
+
+
+def list_page(
+    database: Database,
+    *,
+    states: Sequence[GroupState] = _ALIVE,
+    namespace: str | None = None,
+    template: str | None = None,
+    owner: str | None = None,
+    after: str | None = None,
+    limit: int = 50,
+    order: str = "recent",
+) -> Page[Group]:
+    """Return a page of groups: those with the newest letter first, or (`largest`) with the most open ones.
+
+    Transaction: own.
+
+    Raises:
+        InputInvalid: the cursor is none, or the order is unknown.
+    """
+    table = dead_letter_groups.c
+    if order not in _ORDERS:
+        raise InputInvalid(f"groups have no order {order!r}", hint=f"known are {', '.join(_ORDERS)}")
+    key = _ORDERS[order]
+    query = _select().order_by(key.desc(), table.id.desc()).limit(limit + 1)
+    if states:
+        query = query.where(table.state.in_([str(one) for one in states]))
+    for column, value in ((table.namespace, namespace), (table.template, template), (table.owner, owner)):
+        if value is not None:
+            query = query.where(column == value)
+    if after is not None:
+        query = query.where(sa.tuple_(key, table.id) < _place(after, order))
+    with database.begin() as connection:
+        rows = [_group(row) for row in connection.execute(query)]
+    if len(rows) <= limit:
+        return Page(rows, None)
+    last = rows[limit - 1]
+    place = last.last_at.isoformat() if order == "recent" else last.open_letters
+    return Page(rows[:limit], f"{place}_{last.id}")
+
+
+def earlier(database: Database, group: Group) -> list[Group]:
+    """Return other groups with the same cause, newest first: other steps, versions. Transaction: own."""
+    table = dead_letter_groups.c
+    query = _select().where(table.cause == group.cause, table.id != group.id)
+    with database.begin() as connection:
+        rows = connection.execute(query.order_by(table.last_at.desc()).limit(_EARLIER))
+        return [_group(row) for row in rows]
+
+
+def trends(database: Database, ids: Sequence[UUID], now: datetime) -> dict[UUID, list[int]]:
+    """Return the letters of each group by hour, the last 24 hours, oldest first. Transaction: own."""
+    last = now.replace(minute=0, second=0, microsecond=0)
+    first = last - timedelta(hours=HOURS - 1)
+    rows = database.call(
+        "select group_id, hour, opened from remand.dead_letter_hours"
+        " where group_id = any(%s::uuid[]) and hour >= %s",
+        (list(ids), first),
+    )
+    counted = {one: [0] * HOURS for one in ids}
+    for group_id, hour, opened in rows:
+        place = int((hour - first).total_seconds() // 3600)
+        if 0 <= place < HOURS:
+            counted[group_id][place] = opened
+    return counted
+
+
+def notes_of_group(database: Database, group_id: UUID) -> list[Note]:
+    """Read the notes of a group, oldest first. Transaction: own."""
+    query = sa.select(dead_letter_notes).where(dead_letter_notes.c.group_id == group_id)
+    with database.begin() as connection:
+        rows = connection.execute(query.order_by(dead_letter_notes.c.id)).all()
+    return [Note(row.at, row.author, row.text) for row in rows]
+
+
+def open_letters_of(connection: sa.Connection, group_id: UUID, at_most: int) -> int:
+    """Count the open letters of a group, as they are now, up to `at_most`. Transaction: joins."""
+    some = (
+        sa.select(sa.literal(1))
+        .select_from(dead_letters)
+        .where(
+            dead_letters.c.group_id == group_id,
+            sa.text("dead_letters.status IN ('pending', 'investigating')"),
+        )
+        .limit(at_most)
+    )
+    return int(connection.scalar(sa.select(sa.func.count()).select_from(some.subquery())) or 0)
+
+
+def statuses_of(database: Database, group_id: UUID, at_most: int) -> dict[str, int]:
+    """Count the newest `at_most` letters of a group by status. Transaction: own."""
+    rows = database.call(
+        "select status, count(*) from (select status from remand.dead_letters where group_id = %s"
+        " order by id desc limit %s) newest group by status",
+        (group_id, at_most),
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def workflows_since(database: Database, namespace: str, template: str, since: datetime, at_most: int) -> int:
+    """Count workflows of a template, all versions, that were submitted since; looks at the newest `at_most`.
+
+    Transaction: own.
+    """
+    rows = database.call(
+        "select count(*) from (select template_id from remand.workflows where id >= %s"
+        " order by id desc limit %s) f"
+        " where f.template_id in (select id from remand.templates where namespace = %s and name = %s)",
+        (first_id_at(since), at_most, namespace, template),
+    )
+    return int(rows[0][0])
+
+
+def _select() -> sa.Select[Any]:
+    return sa.select(*(dead_letter_groups.c[name] for name in Group.__slots__))
+
+
+def _one(row: Any, group_id: UUID) -> Group:
+    if row is None:
+        raise GroupNotFound(f"no group of dead letters {group_id}", hint="see `remand dlq groups`")
+    return _group(row)
+
+
+def _group(row: Any) -> Group:
+    return Group(**{**row._asdict(), "state": GroupState(row.state)})
+
+
+def _place(after: str, order: str) -> sa.Tuple:
+    value, _, last = after.partition("_")
+    try:
+        key: object = datetime.fromisoformat(value) if order == "recent" else int(value)
+        return sa.tuple_(sa.literal(key), sa.literal(UUID(last)))
+    except ValueError:
+        raise InputInvalid("this is no cursor of this list", hint="begin without one") from None

@@ -48,7 +48,7 @@ def id_range(prefix: str) -> tuple[UUID, UUID]:
 
 
 def find_id(database: Database, table: str, typed: str, missing: type[NotFound]) -> UUID:
-    """Return the id of a row of `workflows` or `dead_letters` from what a person typed. Transaction: own.
+    """Return the id of a row of a table from what a person typed. Transaction: own.
 
     A prefix uses the primary key. The short form that lists show is the id's end: it is looked for among the
     newest 50 000 rows, so that the search does not grow with history.

@@ -32,6 +32,8 @@ EventName = Literal[
     "dead_letter.claimed",
     "dead_letter.noted",
     "dead_letter.closed",
+    "group.changed",
+    "group.reopened",
     "worker.registered",
     "worker.stopped",
     "worker.gone",
@@ -45,6 +47,10 @@ EventName = Literal[
     "breaker.half_open",
     "breaker.closed",
     "breaker.released",
+    "redrive.planned",
+    "redrive.moved",
+    "redrive.sent",
+    "redrive.stopped",
     "queue.paused",
     "queue.resumed",
     "server.started",
@@ -139,6 +145,12 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             INFO, "Someone investigates a dead letter.", ("dead_letter_id", "workflow_id", "by")
         ),
         "dead_letter.noted": EventSpec(INFO, "An investigation got a note.", ("dead_letter_id", "by")),
+        "group.changed": EventSpec(
+            INFO, "A person did something with a group of dead letters.", ("group_id", "verb", "by", "reason")
+        ),
+        "group.reopened": EventSpec(
+            WARNING, "The cause of a group that was resolved came back.", ("group_id", "resolved_by")
+        ),
         "dead_letter.closed": EventSpec(
             INFO, "An investigation ended.", ("dead_letter_id", "workflow_id", "status", "by", "reason")
         ),
@@ -185,6 +197,18 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             INFO, "A breaker closed: what it held goes out at a limited rate.", ("breaker", "by", "reason")
         ),
         "breaker.released": EventSpec(INFO, "All that a breaker held is out.", ("breaker",)),
+        "redrive.planned": EventSpec(
+            INFO, "The set of a redrive was fixed.", ("redrive_id", "verb", "total", "by")
+        ),
+        "redrive.moved": EventSpec(
+            INFO, "A redrive came into another state.", ("redrive_id", "state", "by", "reason")
+        ),
+        "redrive.sent": EventSpec(
+            INFO, "A redrive dealt with a batch of letters.", ("redrive_id", "verb", "sent", "skipped")
+        ),
+        "redrive.stopped": EventSpec(
+            ERROR, "A canary was not good enough: the rest was not sent.", ("redrive_id", "reason")
+        ),
         "queue.paused": EventSpec(INFO, "A queue was paused.", ("queue", "by", "reason")),
         "queue.resumed": EventSpec(INFO, "A paused queue goes on.", ("queue", "by")),
         "access.changed": EventSpec(

@@ -1,0 +1,251 @@
+"""What people do with a group of dead letters: take it, give it a day, note, declare it dealt with.
+
+A group is the conversation about one cause; its letters are repaired one by one or by a redrive. Each verb is
+one transaction with an entry in the audit log. Source: C8, C15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from app.domain.errors import IllegalMove, InputInvalid
+from app.domain.states import GroupState
+from app.engine.context import Engine
+from app.engine.operate import Who
+from app.store import audit, dlq, groups
+from app.store.groups import HOURS, Group
+from app.store.session import Connection
+from app.telemetry import log
+
+_LOOKED_AT = 50_000
+_LETTERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A group as its page shows it."""
+
+    group: Group
+    trend: list[int]
+    """Letters opened in each of the last 24 hours, oldest first."""
+    hit_share: float | None
+    """Share of the template's workflows of the last 24 hours that came into the group; None: it had none."""
+    statuses: dict[str, int]
+    """Its newest 10 000 letters by status."""
+    earlier: list[Group]
+    """Groups with the same cause: other versions of the template, other steps."""
+
+
+def standing(engine: Engine, group_id: UUID) -> Standing:
+    """Return a group with all that its page shows, counted to this moment. Transaction: some short ones.
+
+    Raises:
+        GroupNotFound: no group has that id.
+    """
+    database = engine.database
+    groups.fold(database)
+    group = groups.get_group(database, group_id)
+    with database.begin() as connection:
+        now = engine.now(connection)
+    trend = groups.trends(database, [group_id], now)[group_id]
+    since = now - timedelta(hours=HOURS)
+    of_template = groups.workflows_since(database, group.namespace, group.template, since, _LOOKED_AT)
+    return Standing(
+        group,
+        trend,
+        min(1.0, sum(trend) / of_template) if of_template else None,
+        groups.statuses_of(database, group_id, _LETTERS),
+        groups.earlier(database, group),
+    )
+
+
+def claim_group(engine: Engine, group_id: UUID, who: Who) -> Group:
+    """Take a group, so that nobody else does. Idempotent for the one who has it.
+
+    Raises:
+        IllegalMove: somebody else has it, or it is resolved; the message says who.
+    """
+    return assign_group(engine, group_id, who.by, who, verb="claim")
+
+
+def assign_group(
+    engine: Engine, group_id: UUID, owner: str, who: Who, *, take_over: bool = False, verb: str = "assign"
+) -> Group:
+    """Give a group to somebody; `take_over`: also if somebody else has it.
+
+    Raises:
+        IllegalMove: somebody else has it, or it is resolved; the message says who.
+        InputInvalid: the name is empty.
+    """
+    if not owner.strip():
+        raise InputInvalid("a group is assigned to somebody: give a name")
+
+    def act(group: Group, now: datetime) -> dict[str, Any]:
+        _refuse_resolved(group, verb)
+        if group.owner == owner:
+            return {}
+        if group.owner not in (None, who.by) and not take_over:
+            raise IllegalMove(
+                f"group {group.id} is with {group.owner} since {group.state_since:%Y-%m-%d %H:%M} UTC",
+                hint="ask them, or take it over",
+                details={"state": str(group.state), "owner": group.owner},
+            )
+        return {"owner": owner, "state": GroupState.INVESTIGATING, "state_since": now}
+
+    return _change(engine, group_id, who, act, verb=verb)
+
+
+def release_group(engine: Engine, group_id: UUID, who: Who, *, take_over: bool = False) -> Group:
+    """Let go of a group. Idempotent.
+
+    Raises:
+        IllegalMove: somebody else has it and `take_over` is not given, or it is resolved.
+    """
+
+    def act(group: Group, now: datetime) -> dict[str, Any]:
+        _refuse_resolved(group, "release")
+        if group.owner is None:
+            return {}
+        if group.owner != who.by and not take_over:
+            raise IllegalMove(
+                f"group {group.id} is with {group.owner}, not with {who.by}",
+                hint="ask them, or take it over",
+                details={"state": str(group.state), "owner": group.owner},
+            )
+        return {"owner": None, "state": GroupState.OPEN, "state_since": now}
+
+    return _change(engine, group_id, who, act, verb="release")
+
+
+def set_due(engine: Engine, group_id: UUID, due_at: datetime | None, who: Who) -> Group:
+    """Say until when a group should be dealt with; None: no longer. Idempotent.
+
+    Raises:
+        IllegalMove: it is resolved.
+    """
+
+    def act(group: Group, _now: datetime) -> dict[str, Any]:
+        _refuse_resolved(group, "give a day to")
+        return {} if group.due_at == due_at else {"due_at": due_at}
+
+    return _change(engine, group_id, who, act, verb="due")
+
+
+def resolve_group(engine: Engine, group_id: UUID, who: Who) -> Group:
+    """Declare the cause dealt with; `who.reason` says how, and is shown when it comes back.
+
+    Raises:
+        InputInvalid: it is not said how.
+        IllegalMove: it is resolved already, or some of its letters are open.
+    """
+    if not (who.reason or "").strip():
+        raise InputInvalid(
+            "say how the cause was dealt with: it is shown if it ever comes back", hint="--reason"
+        )
+
+    def act(group: Group, now: datetime) -> dict[str, Any]:
+        _refuse_resolved(group, "resolve")
+        return {
+            "state": GroupState.RESOLVED,
+            "state_since": now,
+            "resolved_at": now,
+            "resolved_by": who.by,
+            "resolution": who.reason,
+            "owner": None,
+            "due_at": None,
+        }
+
+    return _change(engine, group_id, who, act, verb="resolve", closing=True)
+
+
+def reopen_group(engine: Engine, group_id: UUID, who: Who) -> Group:
+    """Open a resolved group again by hand. Idempotent."""
+
+    def act(group: Group, now: datetime) -> dict[str, Any]:
+        if group.state is not GroupState.RESOLVED:
+            return {}
+        return {"state": GroupState.OPEN, "state_since": now, "reopenings": group.reopenings + 1}
+
+    return _change(engine, group_id, who, act, verb="reopen")
+
+
+def note_group(engine: Engine, group_id: UUID, text: str, who: Who) -> None:
+    """Add a note to a group, whatever its state.
+
+    Raises:
+        InputInvalid: the note is empty or too long.
+    """
+    if not text.strip() or len(text) > engine.settings.input_max_bytes:
+        raise InputInvalid("a note needs text" if not text.strip() else "the note is too long")
+    with engine.database.begin() as connection:
+        groups.lock_group(connection, group_id)
+        now = engine.now(connection)
+        dlq.add_group_note(connection, group_id, author=who.by, text=text.strip(), now=now)
+        _record(connection, group_id, "note", who, now, after={"note": text.strip()})
+    log("group.changed", group_id=str(group_id), verb="note", by=who.by, reason=None)
+
+
+_Act = Callable[[Group, datetime], dict[str, Any]]
+
+
+def _change(
+    engine: Engine, group_id: UUID, who: Who, act: _Act, *, verb: str, closing: bool = False
+) -> Group:
+    with engine.database.begin() as connection:
+        group = groups.lock_group(connection, group_id)
+        now = engine.now(connection)
+        changed = act(group, now)
+        if not changed:
+            return group
+        if closing:
+            _refuse_open_letters(connection, group)
+        groups.change_group(connection, group_id, **changed)
+        before = {name: _plain(getattr(group, name)) for name in changed if name != "state_since"}
+        after = {name: _plain(value) for name, value in changed.items() if name != "state_since"}
+        _record(connection, group_id, verb, who, now, before=before, after=after)
+        if who.reason:
+            dlq.add_group_note(connection, group_id, author=who.by, text=f"{verb}: {who.reason}", now=now)
+    log("group.changed", group_id=str(group_id), verb=verb, by=who.by, reason=who.reason)
+    return groups.get_group(engine.database, group_id)
+
+
+def _record(
+    connection: Connection,
+    group_id: UUID,
+    verb: str,
+    who: Who,
+    now: datetime,
+    *,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> None:
+    entry = audit.Entry(f"group.{verb}", "group", str(group_id), None, before, after)
+    audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
+
+
+def _refuse_resolved(group: Group, verb: str) -> None:
+    if group.state is GroupState.RESOLVED:
+        raise IllegalMove(
+            f"cannot {verb} group {group.id}: {group.resolved_by} resolved it"
+            f" at {group.resolved_at:%Y-%m-%d %H:%M} UTC",
+            hint="reopen it first; a new letter reopens it by itself",
+            details={"state": str(group.state), "resolved_by": group.resolved_by},
+        )
+
+
+def _refuse_open_letters(connection: Connection, group: Group) -> None:
+    left = groups.open_letters_of(connection, group.id, _LETTERS)
+    if left:
+        raise IllegalMove(
+            f"cannot resolve group {group.id}: {left} of its letters are open",
+            hint="redrive, resolve or cancel them first",
+            details={"state": str(group.state), "open_letters": left},
+        )
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
