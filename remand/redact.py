@@ -1,8 +1,9 @@
 """Mask secrets in text and in JSON values before they are logged, shown or stored.
 
 Two ways to find one: by the name of what holds it, and by the shape of the text (a password in a URL or in a
-libpq connection string, a bearer token). A best effort: it cannot know a secret that is called nothing and
-looks like nothing. When in doubt it masks: a hidden port costs a look, a shown password a night.
+libpq connection string, a bearer token, a token of the product's own). A best effort: it cannot know a secret
+that is called nothing and looks like nothing. When in doubt it masks: a hidden port costs a look, a shown
+password a night.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _URL_LOGIN = re.compile(
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(?P<head>(?:Bearer|Basic|Token)\s+)[A-Za-z0-9+/._~=-]{8,}", re.IGNORECASE)
+_OWN_TOKEN = re.compile(r"\brmd_[A-Za-z0-9_-]{20,}")
 _DSN_PASSWORD = re.compile(
     r"(?P<head>\b(?:ssl)?(?:password|passwd|pwd)\s{0,4}=\s{0,4})(?:'(?:[^'\\]|\\.)*'?|[^\s;&'\"]+)",
     re.IGNORECASE,
@@ -36,6 +38,8 @@ def redact_text(text: str, keys: Iterable[str] = ()) -> str:
     if "://" in text:
         text = _URL_LOGIN.sub(rf"\g<head>{MASK}", text)
     text = _BEARER.sub(rf"\g<head>{MASK}", text)
+    if "rmd_" in text:
+        text = _OWN_TOKEN.sub(f"rmd_{MASK}", text)
     text = _DSN_PASSWORD.sub(rf"\g<head>{MASK}", text)
     pattern = _key_values(tuple(keys))
     return text if pattern is None else pattern.sub(_mask_value, text)

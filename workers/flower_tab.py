@@ -22,6 +22,7 @@ from app.cli.output import age, span
 from app.engine import overview
 from remand.errors import RemandError
 from workers import process
+from workers.celery import settings
 
 NAME = "remand"
 REFRESH_SECONDS = 10
@@ -61,7 +62,7 @@ class Tab(BaseHandler):
         told = await _looked()
         self.set_status(503 if "error" in told else 200)
         self.set_header("Refresh", str(REFRESH_SECONDS))
-        self.render(_PAGE.name, told=told, age=age, span=span)
+        self.render(_PAGE.name, told=told, age=age, span=span, dashboard=settings.web.dashboard_url)
 
 
 class Api(BaseApiHandler):

@@ -1,6 +1,6 @@
-"""Run everything on one machine: embedded servers where none are named, workers, beat. One watchdog for all.
+"""Run everything on one machine: embedded servers where none are named, workers, beat, API and dashboard.
 
-The main thread owns it: what it starts ends when that thread does, by whatever signal.
+One watchdog for all. The main thread owns it: what it starts ends when that thread does, by whatever signal.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from types import TracebackType
 from typing import Self
 
 from app.cli.celery_main import beat_command, worker_command
+from app.cli.dashboard_address import address_of, answers, port_for
+from app.cli.serve import serve_command
 from app.cli.server import all_queues, environment_of
 from app.cli.urls import LateBell, has_urls
 from app.config import Settings
@@ -24,6 +26,7 @@ from app.domain.template import Template
 from app.embedded.processes import Processes, ProcessExit
 from app.embedded.stack import Endpoints, Stack
 from app.embedded.watchdog import Watchdog
+from app.engine import access
 from app.engine.publish import publish
 from app.runtime import Runtime
 from app.store import diagnosis, schema
@@ -55,6 +58,7 @@ class Fleet:
         self._stack: Stack | None = None
         self._processes = Processes(on_exit=on_exit, watchdog=self._watchdog)
         self._runtime: Runtime | None = None
+        self._server: tuple[str, int] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -108,6 +112,31 @@ class Fleet:
         self._start("beat", beat_command(log_level=self.settings.log_level))
         return list(self._processes.pids())
 
+    def start_server(self, port: int | None) -> str:
+        """Start the server of API and dashboard; return its address. `port`: None takes any that is free.
+
+        Raises:
+            AddressTaken: the port that was asked for is taken.
+            NobodyCouldSignIn: it should listen beyond loopback, and there is neither user nor token.
+        """
+        web = self.settings.web
+        access.check_reach(self.runtime.engine, web.host)
+        wanted = web.port if port is None else port
+        self._server = (web.host, port_for(web.host, wanted, exactly=port is not None))
+        self._start("server", serve_command(), REMAND_WEB__PORT=str(self._server[1]))
+        return web.dashboard_url or address_of(*self._server)
+
+    def wait_until_served(self, deadline_seconds: float) -> bool:
+        """Wait until the server answers; False when not in time."""
+        assert self._server is not None
+        deadline = time.monotonic() + deadline_seconds
+        while time.monotonic() < deadline:
+            self._processes.check()
+            if answers(*self._server):
+                return True
+            time.sleep(_LOOK_SECONDS)
+        return False
+
     def wait_until_heard(self, deadline_seconds: float) -> bool:
         """Wait until every worker is registered; False when not in time."""
         deadline = time.monotonic() + deadline_seconds
@@ -151,7 +180,6 @@ class Fleet:
         )
         self._start(name, command)
 
-    def _start(self, name: str, command: Sequence[str]) -> None:
-        self._processes.add(
-            name, command, environment_of(self.settings, self._config), self.logs / f"{name}.log"
-        )
+    def _start(self, name: str, command: Sequence[str], **variables: str) -> None:
+        environment = {**environment_of(self.settings, self._config), **variables}
+        self._processes.add(name, command, environment, self.logs / f"{name}.log")

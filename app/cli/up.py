@@ -12,14 +12,18 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from app.cli.context import ROOT, START, Cli
+from app.cli.context import ROOT, START, Cli, operator
+from app.cli.dashboard_address import base_url, link_to, written_down
 from app.cli.fleet import Fleet, Size
 from app.cli.output import span
 from app.cli.wording import command, next_steps
+from app.domain.access import Role
 from app.domain.errors import EmbeddedUnavailable
 from app.domain.template import Template
 from app.embedded.processes import ProcessExit
 from app.embedded.stack import Endpoints
+from app.engine import access
+from app.engine.operate import Who
 from app.runtime import import_handlers
 from app.store import schema
 from remand.redact import redact_text
@@ -40,11 +44,19 @@ def up(
     cli: Cli,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Step workers.")] = 1,
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, max=256, help="Processes of each.")] = 2,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port", min=1, max=65_535, help="Of the dashboard. Default: web.port, else any free one."
+        ),
+    ] = None,
 ) -> None:
     """Start everything on this machine and keep it running until Ctrl-C.
 
     Where no URLs are set, a real Postgres and a real broker are started from the installed wheels, with their
-    data in `data_dir`. Then the schema is migrated, the templates are published, workers and beat run.
+    data in `data_dir`. Then the schema is migrated, the templates are published; workers, beat and the server
+    of API and dashboard run. The link it prints signs you in, once.
+
     Whatever way this ends, nothing is left running, and the next start goes on where it was.
     """
     begun = time.monotonic()
@@ -57,17 +69,20 @@ def up(
     ):
         endpoints = fleet.start_servers()
         if endpoints is not None and not endpoints.started_here:
-            _tell_running(cli, endpoints)
+            _tell_running(cli, fleet, endpoints)
             return
         published = fleet.prepare()
         names = fleet.start_workers()
-        if not fleet.wait_until_heard(START_SECONDS) and not is_stopping():
+        url = fleet.start_server(port)
+        is_up = fleet.wait_until_heard(START_SECONDS) and fleet.wait_until_served(START_SECONDS)
+        if not is_up and not is_stopping():
             raise EmbeddedUnavailable(
-                f"the workers did not start within {START_SECONDS:g} s",
+                f"workers and server did not start within {START_SECONDS:g} s",
                 hint=f"their logs are in {fleet.logs}",
             )
-        _tell_ready(cli, fleet, published, names, time.monotonic() - begun)
-        fleet.run(is_stopping)
+        with written_down(fleet.settings, url):
+            _tell_ready(cli, fleet, published, [*names, "server"], time.monotonic() - begun)
+            fleet.run(is_stopping)
         cli.out.say("stopping …")
     cli.out.say("stopped")
 
@@ -96,14 +111,23 @@ class _Flag:
         return self._is_up
 
 
-def _tell_running(cli: Cli, endpoints: Endpoints) -> None:
+def _tell_running(cli: Cli, fleet: Fleet, endpoints: Endpoints) -> None:
     data_dir = cli.given.data_dir.absolute()
+    entry = _entry(fleet)
     cli.out.answer(
         {"status": "running", "owner_pid": endpoints.owner_pid, "data_dir": data_dir,
-         "database_url": endpoints.database_url, "broker_url": endpoints.broker_url},
+         "database_url": endpoints.database_url, "broker_url": endpoints.broker_url, **entry},
         f"already up: process {endpoints.owner_pid} runs everything in {data_dir}",
+        _line("dashboard", entry["login_url"]),
         next_steps(command("remand doctor"), command("remand workflow list")),
     )  # fmt: skip
+
+
+def _entry(fleet: Fleet) -> dict[str, str]:
+    """Return where the dashboard is, and a link that signs in who started all this."""
+    url, me = base_url(fleet.settings), operator()
+    code = access.create_login_code(fleet.runtime.engine, me, Role.ADMIN, Who(me, "remand up"))
+    return {"dashboard_url": url, "api_url": f"{url}/api/v1", "login_url": link_to(url, code)}
 
 
 def _tell_ready(
@@ -112,9 +136,10 @@ def _tell_ready(
     settings = fleet.settings
     refs = [template.ref for template, _ in published]
     sample = refs[0] if refs else "TEMPLATE"
+    entry = _entry(fleet)
     cli.out.answer(
         {"status": "ready", "data_dir": settings.data_dir.absolute(), "logs": fleet.logs,
-         "database_url": settings.database_url, "broker_url": settings.broker_url,
+         "database_url": settings.database_url, "broker_url": settings.broker_url, **entry,
          "revision": schema.head(), "templates": refs, "processes": list(names),
          "seconds": round(seconds, 2)},
         _line("database", redact_text(str(settings.database_url))),
@@ -122,6 +147,9 @@ def _tell_ready(
         _line("schema", f"revision {schema.head()}"),
         _line("templates", ", ".join(refs) or "none: see the setting `templates`"),
         _line("processes", f"{', '.join(names)}; logs in {fleet.logs}"),
+        _line("API", entry["api_url"]),
+        _line("dashboard", entry["login_url"]),
+        Text(f"{'':13}it signs you in once, within ten minutes; another: remand user link", style="dim"),
         Text(f"\nready in {span(seconds)}; Ctrl-C stops everything. In another terminal:"),
         next_steps(
             command("remand submit", sample), command("remand workflow list"), command("remand dlq list")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
@@ -92,6 +93,17 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
             process.wait(60)
 
 
+def assert_signs_in_once(link: str) -> None:
+    dashboard, _, code = link.partition("/login/link?code=")
+    with httpx.Client(base_url=dashboard) as browser:
+        assert browser.get("/").headers["location"] == "/login"
+        assert browser.get("/login/link", params={"code": code}).status_code == 200
+        assert browser.post("/login/link", data={"code": code}).status_code == 303
+        assert browser.get("/").status_code == 200
+        assert browser.get("/api/v1/workflows").status_code == 200
+        assert httpx.post(f"{dashboard}/login/link", data={"code": code}).status_code == 401
+
+
 def test_up_serves_attaches_survives_a_kill_and_stops(machine: Machine) -> None:
     first, told = machine.start()
     assert told["status"] == "ready"
@@ -103,6 +115,10 @@ def test_up_serves_attaches_survives_a_kill_and_stops(machine: Machine) -> None:
     second, attached = machine.start()
     assert (attached["status"], attached["owner_pid"]) == ("running", first.pid)
     assert second.wait(30) == 0
+    assert "server" in told["processes"]
+    assert attached["dashboard_url"] == told["dashboard_url"]
+    for link in (told["login_url"], attached["login_url"], machine.call("user", "link")["login_url"]):
+        assert_signs_in_once(link)
 
     started = family(first)
     assert len(started) > 6
@@ -117,6 +133,7 @@ def test_up_serves_attaches_survives_a_kill_and_stops(machine: Machine) -> None:
     started = family(third)
     third.terminate()
     assert third.wait(60) == 0
+    assert not (machine.folder / "data/dashboard.url").exists()
     eventually(lambda: all_gone(started), timeout=60)
 
 

@@ -22,7 +22,7 @@ SERVICES: dict[str, dict[str, Any]] = FILE["services"]
 EXAMPLE = (ROOT / ".env.example").read_text()
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
-ONE_SHOT = {"migrate"}
+ONE_SHOT = {"migrate", "first-admin"}
 LONG_RUNNING = sorted(SERVICES.keys() - ONE_SHOT)
 OURS = sorted(name for name, service in SERVICES.items() if "REMAND_IMAGE" in service["image"])
 WORKERS = sorted(name for name in SERVICES if name.endswith("-worker"))
@@ -53,6 +53,7 @@ def command(name: str) -> list[str]:
 def test_what_the_issue_asks_for_is_there() -> None:
     assert SERVICES.keys() >= {
         "postgres", "redis", "migrate", "step-worker", "retry-worker", "maintenance-worker", "beat", "flower",
+        "api",
     }  # fmt: skip
 
 
@@ -65,11 +66,30 @@ def test_ports_are_published_on_loopback_alone(name: str) -> None:
 
 def test_only_what_has_a_login_is_published() -> None:
     published = {name for name, service in SERVICES.items() if "ports" in service}
-    assert published == {"flower"}
+    assert published == {"flower", "api"}
     login = SERVICES["flower"]["environment"]["FLOWER_BASIC_AUTH"]
     assert "${REMAND_FLOWER_PASSWORD:?" in login
     assert SERVICES["flower"]["environment"]["FLOWER_READ_ONLY"] == "true"
     assert "FLOWER_UNAUTHENTICATED_API" not in TEXT
+
+
+def test_the_server_listens_only_once_there_is_an_admin_whose_password_is_a_secret() -> None:
+    words = command("first-admin")
+    assert words[:3] == ["remand", "user", "add"]
+    assert {"--keep", "admin"} <= set(words)
+    variable = words[words.index("--password-variable") + 1]
+    assert SERVICES["first-admin"]["environment"][variable] == "${REMAND_ADMIN_PASSWORD:?set it in .env}"
+    assert not variable.startswith("REMAND_"), "it would be taken for a setting"
+    assert "ADMIN_PASSWORD" not in str([one for name, one in SERVICES.items() if name != "first-admin"])
+    assert SERVICES["api"]["depends_on"]["first-admin"] == {"condition": "service_completed_successfully"}
+    assert "/api/v1/health/live" in str(SERVICES["api"]["healthcheck"])
+
+
+def test_dashboard_and_flower_lead_to_each_other() -> None:
+    for service, variable, other in (("api", "FLOWER_URL", "flower"), ("flower", "DASHBOARD_URL", "api")):
+        url = filled(SERVICES[service]["environment"][f"REMAND_WEB__{variable}"])
+        _, _, port = filled(SERVICES[other]["ports"][0]).rpartition(":")
+        assert url == f"http://127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize("name", ["postgres", "redis"])
@@ -90,9 +110,9 @@ def test_long_running_services_are_watched_and_come_back(name: str) -> None:
 
 
 def test_one_shots_run_once_and_are_waited_for() -> None:
-    assert SERVICES["migrate"]["restart"] == "no"
+    assert all(SERVICES[name]["restart"] == "no" for name in ONE_SHOT)
     assert SERVICES["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
-    for name in [*WORKERS, "beat"]:
+    for name in [*WORKERS, "beat", "first-admin"]:
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 
 
@@ -173,7 +193,9 @@ def test_containers_get_only_settings_that_exist(name: str) -> None:
     # An unknown one would stop the process at its start.
     for variable in SERVICES[name].get("environment", {}):
         if variable.startswith("REMAND_"):
-            assert variable.removeprefix("REMAND_").lower() in Settings.model_fields
+            table, _, key = variable.removeprefix("REMAND_").lower().partition("__")
+            assert table in Settings.model_fields
+            assert not key or key in type(getattr(Settings(), table)).model_fields
 
 
 @pytest.mark.parametrize("name", ["beat", "gateway", "redis"])

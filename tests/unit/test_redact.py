@@ -53,6 +53,8 @@ def test_masks_secrets_in_text(text: str) -> None:
         ("https://api.example.com:8443/orders", "https://api.example.com:8443/orders"),
         ("redis://cache:6379/0", "redis://cache:6379/0"),
         ("a password is needed", "a password is needed"),
+        ("used rmd_Zq3-x_9abcdefghijklmnop twice", f"used rmd_{MASK} twice"),
+        ("the token begins with rmd_Zq3x_9", "the token begins with rmd_Zq3x_9"),
     ],
 )
 def test_masks_by_shape_without_keys_and_only_once(text: str, masked: str) -> None:

@@ -11,12 +11,14 @@ docker info > /dev/null 2>&1 || { echo "no Docker engine answers" >&2; exit 77; 
 docker buildx version > /dev/null 2>&1 || export DOCKER_BUILDKIT=0
 
 settings=$(mktemp)
-for name in POSTGRES DATABASE READER REDIS FLOWER; do
+for name in POSTGRES DATABASE READER REDIS FLOWER ADMIN; do
   echo "REMAND_${name}_PASSWORD=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')"
 done > "$settings"
 cat >> "$settings" <<END
 REMAND_IMAGE=remand:try
 REMAND_FLOWER_PORT=15555
+REMAND_API_PORT=18484
+REMAND_DASHBOARD_URL=http://127.0.0.1:18484
 REMAND_HANDLERS=examples.payments.handlers,examples.data_import.handlers,flows.slow
 REMAND_TEMPLATES=examples,flows
 END
@@ -136,14 +138,23 @@ shows_no_password() {
   done > "$settings.seen"
   dc logs --no-color >> "$settings.seen" 2>&1
   local found=0
-  for name in POSTGRES DATABASE READER REDIS FLOWER; do grep -q -F "$(secret $name)" "$settings.seen" && found=1; done
+  for name in POSTGRES DATABASE READER REDIS FLOWER ADMIN; do grep -q -F "$(secret $name)" "$settings.seen" && found=1; done
   rm -f "$settings.seen"
   is $found 0
 }
-publishes_flower_alone() {
-  is "$(docker ps --filter label=com.docker.compose.project=remand-try --format '{{.Ports}}' | grep -- '->')" \
-    "127.0.0.1:15555->5555/tcp"
+publishes_two_doors_on_loopback() {
+  is "$(docker ps --filter label=com.docker.compose.project=remand-try --format '{{.Ports}}' | grep -- '->' | sort | paste -sd ' ')" \
+    "127.0.0.1:15555->5555/tcp 127.0.0.1:18484->8484/tcp"
 }
+server_asks_for_a_login() {
+  local url=http://127.0.0.1:18484
+  is "$(status $url/api/v1/health/live)" 200 && is "$(status $url/api/v1/workflows)" 401 &&
+    is "$(status -H 'Host: elsewhere.example' $url/api/v1/health/live)" 421 &&
+    is "$(status -d "name=admin&password=wrong" $url/login)" 401 &&
+    is "$(status -d "name=admin&password=$(secret ADMIN)" $url/login)" 303 &&
+    is "$(status -H "Authorization: Bearer $(token viewer)" $url/api/v1/workflows)" 200
+}
+token() { dc exec -T api remand token create "try-$1-$RANDOM" --role "$1" --json | sed 's/.*"token": "\([^"]*\)".*/\1/'; }
 role_owns_its_schema_alone() {
   dc exec -T step-worker python - <<'END'
 import os, psycopg2
@@ -185,7 +196,8 @@ echo "        after $((SECONDS - began)) s"
 check "runs a workflow, asked by command line" completes data_import/airports
 check "runs a workflow, asked by a Celery app" completes_for_a_celery_app
 check "retries what fails, by policy" retries_by_policy
-check "publishes Flower alone, on loopback" publishes_flower_alone
+check "publishes two doors, on loopback" publishes_two_doors_on_loopback
+check "the server asks for a login" server_asks_for_a_login
 check "Flower asks for a login and changes nothing" flower_asks_for_a_login
 check "Redis asks for a password" redis_asks_for_a_password
 check "the database role owns its schema and no more" role_owns_its_schema_alone
