@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from starlette.requests import Request
 
 from app.domain.access import Permission
@@ -27,8 +27,12 @@ StepName = Annotated[Line, Path(description="Name of a step, as its template has
 LetterId = Annotated[UUID, Path(description="Id of a dead letter.")]
 GroupId = Annotated[UUID, Path(description="Id of a group of dead letters.")]
 
+Cursor = Annotated[
+    Line, BeforeValidator(lambda text: text.replace(" ", "+") if isinstance(text, str) else text)
+]
+"""A cursor as it comes in a URL: who pastes one unquoted sends its plus as a space."""
 After = Annotated[
-    Line | None, Query(alias="cursor", description="`next` of the page before; without it: the first page.")
+    Cursor | None, Query(alias="cursor", description="`next` of the page before; without it: the first page.")
 ]
 Limit = Annotated[int, Query(ge=1, le=LONGEST_PAGE, description="Items of a page, at most.")]
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.parts import LONGEST_PAGE, Line
+from app.api.parts import LONGEST_PAGE, Cursor, Line
 from app.domain.errors import InputInvalid
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
@@ -81,7 +81,7 @@ _ALIKE = (
 class LetterQuery(Criteria):
     """A question for a page of dead letters."""
 
-    cursor: Line | None = Field(None, description="`next` of the page before.")
+    cursor: Cursor | None = Field(None, description="`next` of the page before.")
     limit: int = Field(50, ge=1, le=LONGEST_PAGE, description="Items of a page, at most.")
 
 

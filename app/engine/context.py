@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from app.clock import Clock
 from app.config import Settings
@@ -30,6 +30,10 @@ class Engine:
     settings: Settings
     jitter: Callable[[], float] = field(default=_even_jitter)
     """Returns a number from -1 to 1 that spreads retries."""
+
+    def instant(self) -> datetime:
+        """Return about the same outside a transaction: for what is only shown."""
+        return self.clock.fixed() or datetime.now(UTC)
 
     def now(self, connection: session.Connection) -> datetime:
         """Return the instant that counts for this transaction: Postgres' own, or the test's."""
