@@ -14,6 +14,7 @@ import yaml
 from app.cli.main import app
 from app.config import Settings, load_settings
 from app.config.sources import OTHERS
+from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
 from app.domain.retry import RetryOverrides
@@ -177,15 +178,17 @@ def test_every_name_of_a_quantity_is_a_setting_or_a_key_of_templates(page: Path)
         *retry,
         *BudgetSpec.model_fields,
         *BreakerOverrides.model_fields,
+        *WebSettings.model_fields,
         "timeout_seconds",
     }
     fields_of_events = {"duration_seconds", "delay_seconds", "put_off_seconds"}
+    fields_of_errors = {"retry_after_seconds"}
     used = {
         code
         for code in _INLINE.findall(prose(page))
         if re.fullmatch(r"[a-z_]+_(seconds|bytes|size|keys|url)", code)
     }
-    assert used - names - fields_of_events == set()
+    assert used - names - fields_of_events - fields_of_errors == set()
 
 
 @pytest.mark.parametrize("page", pages(*WITH_TEMPLATES))

@@ -17,32 +17,42 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+import anyio
+import anyio.to_thread
 import pytest
 import structlog
 
+import app.cli.main  # noqa: F401 - registers the commands
 from app.bell import CeleryBell
+from app.cli.dashboard_address import base_url
+from app.cli.line import run
 from app.cli.urls import with_urls
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, InputTooLarge, TemplateNotFound
+from app.domain.letter_filter import LetterFilter
 from app.engine.breakers import Breakers
 from app.engine.drain import Drain
 from app.engine.meter import Meter
 from app.engine.routing import Routing
+from app.engine.statistics import statistics
 from app.engine.submit import Request, submit
 from app.engine.sweeps.partitions import partitions
 from app.engine.watch import Watch
 from app.runtime import Runtime
+from app.server import _uvicorn
 from app.store import breakers
 from app.store.breakers import Standing
 from app.store.ids import new_id
+from app.store.letter_search import triage_page
 from app.store.run_queue import Claim
 from app.store.session import Database
 from app.store.workers import Incarnation, Pulse
 from app.telemetry import log
-from remand import PermanentError, RateLimited
+from remand import PermanentError, RateLimited, RetryableError
 from remand.handler import registry
 from tests.support.engine import Harness, publish
 from tests.support.shapes import CHAIN, always, shape
+from tests.support.web import InProcess, Web, sign_in
 from workers import presence, process
 from workers.celery import _log_our_way, make_app
 
@@ -920,3 +930,213 @@ def test_retry_budget_max_delay_seconds_is_the_longest_that_one_is_put_off(
     harness_with: HarnessWith, longest: float, last: float
 ) -> None:
     assert put_off(harness_with(retry_budget={**TIGHT, "max_delay_seconds": longest}))[-1] == last
+
+
+# dead letters
+
+
+@pytest.mark.parametrize(("weights", "first"), [({}, "old"), ({"permanent_failure": 9999}, "new")])
+def test_dlq_triage_weights_are_what_a_reason_is_ahead_of_its_age(
+    harness_with: HarnessWith, weights: dict[str, float], first: str
+) -> None:
+    harness = harness_with(dlq={"triage_weights": weights})
+    harness.publish(shape("old", {"a": ()}, retry={"max_attempts": 1}))
+    harness.publish(shape("new", {"a": ()}))
+    harness.play(a=lambda ctx: _raise(RetryableError("busy") if ctx.input == "old" else PermanentError("no")))
+    for name in ("old", "new"):
+        harness.submit(f"t/{name}", name)
+        harness.run_until_quiet()
+        harness.advance(minutes=5)
+
+    page = triage_page(harness.database, LetterFilter())
+
+    assert page.items[0].template == first
+
+
+@pytest.mark.parametrize(("limit", "share"), [(2, 1.0), (8, 0.25)])
+def test_dlq_size_limit_is_what_a_dead_queue_is_meant_to_hold(
+    harness_with: HarnessWith, limit: int, share: float
+) -> None:
+    harness = harness_with(dlq={"size_limit": limit})
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=always(PermanentError("no")))
+    harness.submit_many("t/one", range(2))
+    harness.run_until_quiet()
+
+    [default] = statistics(harness.engine).dead_queues
+
+    assert (default.open, default.limit, default.share) == (2, limit, share)
+
+
+@pytest.mark.parametrize(("share", "nearly_full"), [(0.5, True), (0.9, False)])
+def test_dlq_size_warning_share_is_from_where_it_is_nearly_full(
+    harness_with: HarnessWith, share: float, nearly_full: bool
+) -> None:
+    harness = harness_with(dlq={"size_limit": 2, "size_warning_share": share})
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=always(PermanentError("no")))
+    harness.submit("t/one")
+    harness.run_until_quiet()
+
+    assert statistics(harness.engine).dead_queues[0].is_nearly_full is nearly_full
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+# the server
+
+
+WebWith = Callable[..., Web]
+
+
+@pytest.fixture
+def served(
+    database_url: str, any_broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., dict[str, str]]:
+    """Run `remand serve` up to where it becomes the server; return the environment that gets."""
+
+    def serve(**web: object) -> dict[str, str]:
+        became: list[dict[str, str]] = []
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
+        monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
+        monkeypatch.setattr("os.execve", lambda _path, _words, environment: became.append(environment))
+        for name, value in web.items():
+            monkeypatch.setenv(f"REMAND_WEB__{name.upper()}", str(value))
+        run(["serve"])
+        return became[0] if became else {}
+
+    return serve
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "0.0.0.0"])
+def test_web_host_is_where_the_server_listens_but_not_for_everybody_without_users(
+    served: Callable[..., dict[str, str]], host: str
+) -> None:
+    assert served(host=host).get("REMAND_WEB__HOST") == (None if host == "0.0.0.0" else host)
+
+
+@pytest.mark.parametrize("port", [8484, 9999])
+def test_web_port_is_where_the_server_listens(served: Callable[..., dict[str, str]], port: int) -> None:
+    assert served(port=port)["REMAND_WEB__PORT"] == str(port)
+
+
+@pytest.mark.parametrize(
+    ("url", "status"), [(None, 421), ("https://other.example", 421), ("https://remand.example/", 200)]
+)
+def test_web_dashboard_url_lets_its_name_in_and_is_what_links_begin_with(
+    web_with: WebWith, url: str | None, status: int
+) -> None:
+    web = web_with(dashboard_url=url)
+
+    asked = web.nobody().get("/api/v1/health/live", headers={"Host": "remand.example"})
+    assert asked.status_code == status
+    assert base_url(web.runtime.settings) == (url.rstrip("/") if url else "http://127.0.0.1:8484")
+
+
+@pytest.mark.parametrize(("hosts", "status"), [((), 421), (("a.example", "b"), 200), (("*",), 200)])
+def test_web_allowed_hosts_are_names_that_are_answered(
+    web_with: WebWith, hosts: tuple[str, ...], status: int
+) -> None:
+    asked = web_with(allowed_hosts=hosts).nobody().get("/login", headers={"Host": "A.example:80"})
+
+    assert asked.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("proxies", "address"),
+    [((), "10.0.0.5"), (("10.0.0.0/8",), "203.0.113.9"), (("192.0.2.1",), "10.0.0.5")],
+)
+def test_web_trusted_proxies_say_from_where_somebody_tries(
+    web_with: WebWith, proxies: tuple[str, ...], address: str
+) -> None:
+    web = web_with(trusted_proxies=proxies)
+    config = _uvicorn(web.app, web.runtime.settings.web)
+    config.load()
+    behind = InProcess(config.loaded_app, "10.0.0.5")
+
+    sign_in(web.nobody(transport=behind, headers={"X-Forwarded-For": "203.0.113.9"}), "nobody")
+
+    keys = [key for (key,) in web.database.call("select key from remand.login_attempts order by key")]
+    assert keys == ["account:nobody", f"address:{address}"]
+
+
+@pytest.mark.parametrize(("idle", "status"), [(600, 200), (100, 303)])
+def test_web_session_idle_seconds_is_how_long_an_unused_session_lasts(
+    web_with: WebWith, idle: float, status: int
+) -> None:
+    web = web_with(session_idle_seconds=idle)
+    browser = web.browser("viewer")
+
+    web.clock.advance(300)
+
+    assert browser.get("/").status_code == status
+
+
+@pytest.mark.parametrize(("longest", "status"), [(3600, 200), (600, 303)])
+def test_web_session_max_seconds_is_how_long_a_used_session_lasts(
+    web_with: WebWith, longest: float, status: int
+) -> None:
+    web = web_with(session_max_seconds=longest)
+    browser = web.browser("viewer")
+
+    for _ in range(3):
+        web.clock.advance(300)
+        last = browser.get("/").status_code
+
+    assert last == status
+
+
+@pytest.mark.parametrize("free", [1, 3, 7])
+def test_web_login_attempts_are_free_before_one_has_to_wait(web_with: WebWith, free: int) -> None:
+    browser = web_with(login_attempts=free).nobody()
+
+    told = [sign_in(browser, "nobody", "wrong").status_code for _ in range(free + 1)]
+
+    assert told == [*[401] * free, 429]
+
+
+@pytest.mark.parametrize("longest", [2, 9])
+def test_web_login_max_delay_seconds_is_the_longest_wait(web_with: WebWith, longest: float) -> None:
+    web = web_with(login_max_delay_seconds=longest, login_attempts=1)
+    browser, waits = web.nobody(), []
+
+    for _ in range(6):
+        sign_in(browser, "nobody", "wrong")
+        waits.append(int(sign_in(browser, "nobody", "wrong").headers["Retry-After"]))
+        web.clock.advance(waits[-1])
+
+    assert max(waits) == longest
+
+
+@pytest.mark.parametrize(("most", "status"), [(1024, 413), (4096, 422)])
+def test_web_max_body_bytes_is_the_largest_body(web_with: WebWith, most: int, status: int) -> None:
+    program = web_with(max_body_bytes=most).program("operator")
+
+    assert program.post("/api/v1/workflows", json={"x": "y" * 2000}).status_code == status
+
+
+@pytest.mark.parametrize("threads", [1, 5])
+def test_web_threads_is_how_many_requests_are_worked_on_at_a_time(web_with: WebWith, threads: int) -> None:
+    web = web_with(threads=threads)
+    sent: list[Any] = []
+
+    async def live() -> float:
+        told = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+        found = 0.0
+
+        async def receive() -> Any:
+            nonlocal found
+            found = anyio.to_thread.current_default_thread_limiter().total_tokens
+            return next(told)
+
+        async def send(message: Any) -> None:
+            sent.append(message["type"])
+
+        await web.app({"type": "lifespan"}, receive, send)
+        return found
+
+    assert anyio.run(live) == threads
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
