@@ -15,6 +15,7 @@ from app.config.sources import Key, variable_of
 from app.config.web import WebSettings
 from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
 from app.domain.budget import BudgetSpec
+from app.domain.dead_letters import DlqSettings
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides
 from app.domain.rules import RuleSpec
 from remand.redact import redact_text
@@ -58,10 +59,11 @@ def _rows() -> Iterator[str]:
     yield from _table_rows(RetryOverrides, ("retry",), DEFAULT_RETRY)
     yield from _table_rows(BudgetSpec, ("retry_budget",), BudgetSpec())
     yield from _table_rows(BreakerOverrides, ("breaker",), DEFAULT_BREAKER)
+    yield from _table_rows(DlqSettings, ("dlq",), DlqSettings())
     yield from _table_rows(WebSettings, ("web",), WebSettings())
 
 
-_TABLES = ("retry", "retry_budget", "breaker", "web")
+_TABLES = ("retry", "retry_budget", "breaker", "dlq", "web")
 
 
 def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:

@@ -14,6 +14,7 @@ from app.config.kinds import Count, Names, Seconds
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
+from app.domain.dead_letters import DlqSettings
 from app.domain.retry import RetryOverrides
 from app.domain.rules import MAX_RULES, RuleSpec
 from remand.redact import redact_text
@@ -127,6 +128,22 @@ class Settings(BaseModel):
         le=600,
         description="Seconds after a restart of PostgreSQL in which no worker is declared gone.",
     )
+    redrive_interval_seconds: Seconds = Field(
+        1.0,
+        gt=0,
+        le=60,
+        description="Seconds between two redrive sweeps, which move bulk verbs on dead letters on.",
+    )
+    redrive_batch_size: Count = Field(
+        500, ge=1, le=5000, description="Most dead letters that a redrive requeues in one transaction."
+    )
+    redrive_wait_seconds: Seconds = Field(
+        3600.0,
+        gt=0,
+        le=2_592_000,
+        description="Seconds that a redrive waits for the outcome of what it sent last: a canary is stopped "
+        "then, the rest ends without it.",
+    )
     partitions_interval_seconds: Seconds = Field(
         3600.0,
         gt=0,
@@ -183,6 +200,7 @@ class Settings(BaseModel):
         default_factory=dict, description="The same for one dependency, by its name."
     )
     web: WebSettings = Field(default_factory=WebSettings, description="The server of API and dashboard.")
+    dlq: DlqSettings = Field(default_factory=DlqSettings, description="What becomes of dead letters.")
     rules: Rules = Field(
         (),
         max_length=MAX_RULES,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from app.config import Settings
+from app.domain.dead_letters import DEFAULT_QUEUE
 from app.domain.snapshot import fit
 from app.domain.states import DeadReason
 from app.domain.template import Template
@@ -23,20 +24,6 @@ from remand.fingerprint import digest, fingerprint, masked
 from remand.redact import redact_json
 
 SYSTEM = "remand"
-
-
-DEFAULT_DEAD_QUEUE = "default"
-WEIGHTS = {
-    DeadReason.DEPENDENCY_CYCLE_DETECTED: 1000,
-    DeadReason.MAX_RETRIES_EXCEEDED: 500,
-    DeadReason.PERMANENT_FAILURE: 400,
-    DeadReason.WORKER_LOST: 300,
-    DeadReason.EXPIRED: 200,
-    DeadReason.STALENESS_TIMEOUT: 100,
-    DeadReason.WORKER_UNAVAILABLE: 50,
-    DeadReason.MANUAL_DLQ: 10,
-}
-"""Minutes that a letter of a reason is ahead of its age in the triage queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +72,7 @@ def open_letters(
             group_id=groups[cause.fingerprint],
             snapshot=snapshot,
             worker=worker,
+            triage_at=settings.dlq.triage_at(DeadReason(death.reason), now),
             now=now,
         )
         if letter_id is not None:
@@ -146,6 +134,7 @@ def _open(
     group_id: UUID,
     snapshot: dict[str, Any],
     worker: str,
+    triage_at: datetime,
     now: datetime,
 ) -> UUID | None:
     failed = death.failed
@@ -168,7 +157,7 @@ def _open(
             "step": failed.step,
             "handler": failed.handler,
             "queue": failed.queue,
-            "dead_queue": DEFAULT_DEAD_QUEUE,
+            "dead_queue": DEFAULT_QUEUE,
             "group_id": group_id,
             "attempts": failed.attempt,
             "reason": death.reason,
@@ -180,7 +169,7 @@ def _open(
             "worker": worker,
             "status": "pending",
             "opened_at": now,
-            "triage_at": now - timedelta(minutes=WEIGHTS[DeadReason(death.reason)]),
+            "triage_at": triage_at,
             "snapshot": snapshot,
             "metadata": {"explanation": death.explanation},
         },

@@ -11,12 +11,14 @@ from app.config import Settings, settings_reference
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
+from app.domain.dead_letters import DlqSettings
 from app.domain.retry import RetryOverrides
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/settings.md").read_text()
 TABLES = {
-    "retry": RetryOverrides, "retry_budget": BudgetSpec, "breaker": BreakerOverrides, "web": WebSettings,
+    "retry": RetryOverrides, "retry_budget": BudgetSpec, "breaker": BreakerOverrides, "dlq": DlqSettings,
+    "web": WebSettings,
 }  # fmt: skip
 SOURCES = "\n".join(
     path.read_text() for folder in ("app", "workers", "remand") for path in (ROOT / folder).rglob("*.py")

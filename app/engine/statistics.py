@@ -1,0 +1,105 @@
+"""Figures of the dead letter queue: how much, of what, since when, how fast it is dealt with. Source: C11."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from app.engine.context import Engine
+from app.store import groups
+from app.store import statistics as store
+from app.store.statistics import Count
+
+HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Utilisation:
+    """How full a dead queue is. Full is a warning, never a drop."""
+
+    name: str
+    description: str
+    open: int
+    limit: int
+    share: float
+    is_nearly_full: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The figures; times to close are means of all that was ever closed."""
+
+    open: int
+    unclaimed: int
+    opened: int
+    """Ever."""
+    closed: int
+    """Ever; a letter that was opened again and closed again counts twice."""
+    mean_seconds_to_close: float | None
+    oldest_open_at: datetime | None
+    opened_by_hour: list[int]
+    """Of the last 24 hours, oldest first."""
+    by_reason: list[Count]
+    by_category: list[Count]
+    by_policy: list[Count]
+    by_status: list[Count]
+    by_template: list[Count]
+    dead_queues: list[Utilisation]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what programs read of it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:
+    """Return the figures, of one namespace or of all, true to this moment. Transaction: some short ones.
+
+    Cost: that of the kinds of letters there are, not of how many.
+    """
+    database = engine.database
+    groups.fold(database)
+    by_status = store.counted(database, "status", namespace)
+    now_in = {one.name: one.now for one in by_status}
+    closed = sum(one.closed for one in by_status)
+    spent = sum((one.mean_seconds_to_close or 0.0) * one.closed for one in by_status)
+    return Statistics(
+        open=now_in.get("pending", 0) + now_in.get("investigating", 0),
+        unclaimed=now_in.get("pending", 0),
+        opened=sum(one.ever for one in store.counted(database, "reason", namespace)),
+        closed=closed,
+        mean_seconds_to_close=spent / closed if closed else None,
+        oldest_open_at=store.oldest_open(database),
+        opened_by_hour=_by_hour(engine),
+        by_reason=store.counted(database, "reason", namespace),
+        by_category=store.counted(database, "category", namespace),
+        by_policy=store.counted(database, "policy", namespace),
+        by_status=by_status,
+        by_template=store.counted(database, "template", namespace),
+        dead_queues=utilisation(engine),
+    )
+
+
+def utilisation(engine: Engine) -> list[Utilisation]:
+    """Return how full each dead queue is, as last counted. Transaction: own."""
+    spec = engine.settings.dlq
+    found = []
+    for one in store.held(engine.database):
+        limit = one.own_limit or spec.size_limit
+        share = one.open / limit
+        found.append(
+            Utilisation(one.name, one.description, one.open, limit, share, share >= spec.size_warning_share)
+        )
+    return found
+
+
+def _by_hour(engine: Engine) -> list[int]:
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+    first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
+    hours = [0] * HOURS
+    for hour, opened in store.opened_by_hour(engine.database, first):
+        place = int((hour - first).total_seconds() // 3600)
+        if 0 <= place < HOURS:
+            hours[place] = opened
+    return hours

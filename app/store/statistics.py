@@ -1,0 +1,92 @@
+"""What the counts of dead letters say; counts are folded before they are read, so they are true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.store.session import Database
+
+DIMENSIONS = ("reason", "category", "policy", "status", "template", "namespace", "dead_queue")
+_OPEN = "status in ('pending', 'investigating')"
+_BY = """
+select {column}, coalesce(sum(now) filter (where {open}), 0)::bigint, sum(now)::bigint,
+       coalesce(sum(ever) filter (where status = 'pending'), 0)::bigint,
+       coalesce(sum(ever) filter (where not {open}), 0)::bigint, sum(closed_seconds)
+  from remand.dead_letter_counts where (%(namespace)s::text is null or namespace = %(namespace)s)
+ group by 1 order by 2 desc, 3 desc, 1 limit 50
+"""
+_STATUS = """
+select status, sum(now)::bigint, sum(now)::bigint, sum(ever)::bigint,
+       coalesce(sum(ever) filter (where not {open}), 0)::bigint, sum(closed_seconds)
+  from remand.dead_letter_counts where (%(namespace)s::text is null or namespace = %(namespace)s)
+ group by 1 order by 2 desc, 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Letters that have one thing in common."""
+
+    name: str
+    open: int
+    """Open now; of a status: in it now."""
+    now: int
+    """Kept now, closed ones included."""
+    ever: int
+    """Opened ever; of a status: times that one came into it."""
+    closed: int
+    """Times that one was closed."""
+    mean_seconds_to_close: float | None
+    """From opened to closed; None: none was closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a dead queue holds."""
+
+    name: str
+    description: str
+    open: int
+    own_limit: int | None
+
+
+def counted(database: Database, dimension: str, namespace: str | None = None) -> list[Count]:
+    """Count letters by a dimension, the largest first, at most 50 values. Transaction: own."""
+    if dimension not in DIMENSIONS:
+        raise ValueError(f"letters are not counted by {dimension!r}")
+    column = "namespace || '/' || template" if dimension == "template" else dimension
+    sql = (_STATUS if dimension == "status" else _BY).format(column=column, open=_OPEN)
+    with database.cursor() as cursor:
+        cursor.execute(sql, {"namespace": namespace})
+        rows: Sequence[tuple[str, int, int, int, int, float]] = cursor.fetchall()
+    return [Count(*row[:5], row[5] / row[4] if row[4] else None) for row in rows]
+
+
+def held(database: Database) -> list[Held]:
+    """Return the dead queues with what they hold, by name. Transaction: own."""
+    rows = database.call(
+        "select q.name, q.description, coalesce((select sum(c.now) from remand.dead_letter_counts c"
+        f" where c.dead_queue = q.name and c.{_OPEN}), 0)::bigint, q.size_limit"
+        " from remand.dead_queues q order by q.name"
+    )
+    return [Held(*row) for row in rows]
+
+
+def oldest_open(database: Database) -> datetime | None:
+    """Return when the oldest open letter was opened, None if none is open. Transaction: own."""
+    rows = database.call(
+        "select opened_at from remand.dead_letters where status in ('pending', 'investigating')"
+        " order by id limit 1"
+    )
+    return rows[0][0] if rows else None
+
+
+def opened_by_hour(database: Database, since: datetime) -> list[tuple[datetime, int]]:
+    """Return how many letters were opened in each hour since then, oldest first. Transaction: own."""
+    rows = database.call(
+        "select hour, sum(opened)::int from remand.dead_letter_hours where hour >= %s group by 1 order by 1",
+        (since,),
+    )
+    return [(row[0], row[1]) for row in rows]
