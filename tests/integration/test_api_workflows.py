@@ -15,7 +15,6 @@ from tests.support.engine import Harness, settings_for
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.web import Web
 
-
 NOBODY = UUID(int=7)  # the same in every test process: it is part of the names of tests
 
 
