@@ -18,6 +18,7 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 
 from app.domain.errors import BrokerUnreachable
+from app.domain.queues import MAINTENANCE
 from app.telemetry import log
 from remand.redact import redact_text
 
@@ -29,6 +30,7 @@ _CHECK_SECONDS = 4.0
 RETRY_PREFIX = "retry."
 _STEPS_TASK = "remand.drain"
 _FAILURES_TASK = "remand.drain_failures"
+_REDRIVE_TASK = "remand.sweep.redrive"
 _ACQUIRE_SECONDS = 5.0
 _ONE_MORE_TRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 _BROKER_DOWN = (OperationalError, ConnectionError, TimeoutError, OSError)
@@ -140,7 +142,7 @@ class CeleryBell:
                 correlation_id=task_id,
                 headers={
                     "lang": "py",
-                    "task": _FAILURES_TASK if queue.startswith(RETRY_PREFIX) else _STEPS_TASK,
+                    "task": _task_of(queue),
                     "id": task_id,
                     "root_id": task_id,
                     "argsrepr": f"('{queue}',)",
@@ -156,6 +158,12 @@ class CeleryBell:
             self._pid = os.getpid()
             self._owed = set()
             self._timer = None
+
+
+def _task_of(queue: str) -> str:
+    if queue == MAINTENANCE:
+        return _REDRIVE_TASK
+    return _FAILURES_TASK if queue.startswith(RETRY_PREFIX) else _STEPS_TASK
 
 
 def bell_to(broker_url: str) -> CeleryBell:

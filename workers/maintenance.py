@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.engine.sweeps.partitions import partitions as sweep_partitions
+from app.engine.sweeps.redrive import redrive as sweep_redrive
 from app.engine.sweeps.rescue import rescue as sweep_rescue
 from app.engine.sweeps.ring import ring as sweep_ring
 from workers import process
@@ -19,6 +20,12 @@ def ring() -> None:
 def rescue() -> None:
     """Take back the attempts of workers that are gone."""
     sweep_rescue(process.engine())
+
+
+@app.task(name="remand.sweep.redrive", ignore_result=True)
+def redrive(bell: str = "") -> None:  # noqa: ARG001 - a bell of this queue names it
+    """Move bulk verbs on dead letters on; rung by beat, and at once when one is started."""
+    sweep_redrive(process.engine())
 
 
 @app.task(name="remand.sweep.partitions", ignore_result=True)

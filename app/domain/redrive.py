@@ -97,6 +97,7 @@ class Standing:
     waiting: int
     sent: int
     sent_at: datetime | None
+    """When letters were sent last; that it was resumed since counts like it."""
 
     @property
     def in_canary(self) -> bool:

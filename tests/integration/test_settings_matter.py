@@ -30,9 +30,13 @@ from app.cli.urls import with_urls
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, InputTooLarge, TemplateNotFound
 from app.domain.letter_filter import LetterFilter
+from app.domain.letter_filter import LetterFilter
+from app.engine import redrive
 from app.engine.breakers import Breakers
 from app.engine.drain import Drain
 from app.engine.meter import Meter
+from app.engine.operate import Who
+from app.engine.redrive.run import turn
 from app.engine.routing import Routing
 from app.engine.statistics import statistics
 from app.engine.submit import Request, submit
@@ -326,6 +330,46 @@ def test_ring_interval_seconds_is_when_beat_rings() -> None:
 
 def test_rescue_interval_seconds_is_when_beat_rings() -> None:
     assert schedules_of("rescue") == [(7, 7), (11, 11)]
+
+
+def test_redrive_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("redrive") == [(7, 7), (11, 11)]
+
+
+def dead(harness: Harness, count: int) -> None:
+    """So many workflows whose only step is dead."""
+    harness.publish(ONE)
+    harness.play(a=always(PermanentError("no")))
+    harness.submit_many("t/one", [None] * count)
+    harness.run_until_quiet()
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_redrive_batch_size_is_what_one_transaction_requeues(harness_with: HarnessWith, size: int) -> None:
+    harness = harness_with(redrive_batch_size=size)
+    dead(harness, 4)
+    who = Who("ann")
+    made = redrive.plan(harness.engine, LetterFilter(), who, everything=True).redrive
+    redrive.start(harness.engine, made.id, who)
+
+    assert turn(harness.engine, made.id).dealt_with == size
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(5, "stopped"), (500, "canary")])
+def test_redrive_wait_seconds_is_how_long_a_canary_may_take(
+    harness_with: HarnessWith, seconds: int, state: str
+) -> None:
+    harness = harness_with(redrive_wait_seconds=seconds)
+    dead(harness, 2)
+    who, options = Who("ann"), redrive.Options(canary=(1,))
+    made = redrive.plan(harness.engine, LetterFilter(), who, options, everything=True).redrive
+    redrive.start(harness.engine, made.id, who)
+    turn(harness.engine, made.id)
+
+    harness.advance(50)
+    turn(harness.engine, made.id)
+
+    assert redrive.get(harness.engine, made.id).state == state
 
 
 def test_partitions_interval_seconds_is_when_beat_rings() -> None:

@@ -1,0 +1,31 @@
+"""Bulk verbs on dead letters: plan (fix the exact set, forecast), start, watch, pause, resume, cancel.
+
+A redrive is a durable order in Postgres. Verbs here only move the order; `app.engine.sweeps.redrive` carries
+it out, batch by batch, and whoever crashes on the way leaves nothing half done.
+"""
+
+from app.engine.redrive.forecast import Check, Forecast, GroupShare, forecast
+from app.engine.redrive.plan import Options, Plan, plan
+from app.engine.redrive.progress import Progress, progress
+from app.engine.redrive.verbs import cancel, pause, resume, start
+from app.engine.redrive.view import find, get, items_page, list_page
+
+__all__ = [
+    "Check",
+    "Forecast",
+    "GroupShare",
+    "Options",
+    "Plan",
+    "Progress",
+    "cancel",
+    "find",
+    "forecast",
+    "get",
+    "items_page",
+    "list_page",
+    "pause",
+    "plan",
+    "progress",
+    "resume",
+    "start",
+]

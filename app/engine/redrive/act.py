@@ -1,0 +1,130 @@
+"""Do the verb of a redrive with a batch of its letters and write down what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from app.domain.errors import Conflict, NotFound
+from app.domain.redrive import ItemState, RedriveVerb
+from app.domain.states import DeadLetterStatus
+from app.engine import operate
+from app.engine.context import Engine
+from app.engine.operate import Decided, Who
+from app.store import dlq, redrive_items
+from app.store.redrive_items import mark
+from app.store.redrives import Redrive
+from app.store.session import Connection
+
+SINGLE_BATCH = 50
+"""Letters a transaction where each of them is a verb, and a transaction, of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a batch."""
+
+    at: datetime
+    sent: int = 0
+    """Sent back, outcome not known yet."""
+    succeeded: int = 0
+    failed: int = 0
+    skipped: int = 0
+    not_found: int = 0
+    queues: Sequence[str] = ()
+
+    @property
+    def acted(self) -> int:
+        """How many letters the verb was done with."""
+        return self.sent + self.succeeded
+
+
+def act(engine: Engine, connection: Connection, one: Redrive, ids: Sequence[UUID]) -> Done:
+    """Do the verb with letters that wait. Transaction: joins the one that holds the redrive."""
+    if one.verb is RedriveVerb.REQUEUE:
+        return _requeue(engine, connection, one, ids)
+    return _one_by_one(engine, connection, one, ids)
+
+
+def who_of(one: Redrive) -> Who:
+    """Return in whose name a redrive acts."""
+    assert one.started_by is not None
+    return Who(one.started_by, one.reason, one.via or "sweep")
+
+
+def _requeue(engine: Engine, connection: Connection, one: Redrive, ids: Sequence[UUID]) -> Done:
+    who = who_of(one)
+    answer = redrive_items.requeue_letters(
+        connection,
+        ids,
+        by=who.by,
+        reason=who.reason,
+        via=who.via,
+        redrive_id=one.id,
+        include_claimed=one.include_claimed,
+        queue=one.queue,
+        priority=one.priority,
+        now=engine.clock.fixed(),
+    )
+    at = answer.at or engine.now(connection)
+    gone = _gone(ids, {*answer.sent, *answer.skipped})
+    mark(connection, one.id, ItemState.SENT, answer.sent, now=at)
+    mark(connection, one.id, ItemState.SKIPPED, {**answer.skipped, **gone}, reasons=True, now=at)
+    skipped = len(answer.skipped) + len(gone)
+    return Done(at, sent=len(answer.sent), skipped=skipped, queues=answer.queues)
+
+
+def _gone(ids: Sequence[UUID], answered: set[UUID]) -> dict[UUID, str]:
+    return dict.fromkeys((one for one in ids if one not in answered), "the letter is no longer there")
+
+
+_Single = Callable[[Engine, UUID, Who], Decided]
+_SINGLE: dict[RedriveVerb, tuple[_Single, DeadLetterStatus]] = {
+    RedriveVerb.RESOLVE: (operate.resolve_letter, DeadLetterStatus.MANUALLY_RESOLVED),
+    RedriveVerb.CANCEL: (operate.cancel_letter, DeadLetterStatus.CANCELLED),
+    RedriveVerb.GIVE_UP: (operate.give_up_letter, DeadLetterStatus.PERMANENTLY_FAILED),
+}
+
+
+def _one_by_one(engine: Engine, connection: Connection, one: Redrive, ids: Sequence[UUID]) -> Done:
+    done: list[UUID] = []
+    skipped: dict[UUID, str] = {}
+    for letter_id in ids:
+        why = _single(engine, one, letter_id)
+        if why is None:
+            done.append(letter_id)
+        else:
+            skipped[letter_id] = why
+    at = engine.now(connection)
+    mark(connection, one.id, ItemState.SUCCEEDED, {key: [] for key in done}, now=at)
+    mark(connection, one.id, ItemState.SKIPPED, skipped, reasons=True, now=at)
+    return Done(at, succeeded=len(done), skipped=len(skipped))
+
+
+def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
+    """Do it with one letter; return why not, None if it is done."""
+    verb, closes_as = _SINGLE[one.verb]
+    try:
+        letter = dlq.get_dead_letter(engine.database, letter_id)
+        if not letter.status.is_open:
+            return (
+                None if _by_us(letter, one, closes_as) else f"closed as {letter.status} by {letter.closed_by}"
+            )
+        if letter.claimed_by not in (None, one.started_by) and not one.include_claimed:
+            return f"claimed by {letter.claimed_by}"
+        verb(engine, letter_id, who_of(one))
+    except NotFound:
+        return "the letter is no longer there"
+    except Conflict as refusal:
+        return refusal.message
+    return None
+
+
+def _by_us(letter: dlq.DeadLetter, one: Redrive, closes_as: DeadLetterStatus) -> bool:
+    """Say whether this redrive closed it, and whoever swept died before that was written down."""
+    assert letter.closed_at is not None
+    assert one.started_at is not None
+    ours = (letter.status, letter.closed_by) == (closes_as, one.started_by)
+    return ours and letter.closed_at >= one.started_at

@@ -1,0 +1,64 @@
+"""How far a redrive is: counts, the rate it really goes at, when it will have sent everything, new errors."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+from app.domain.redrive import OVER, RedriveState
+from app.engine.context import Engine
+from app.store import redrive_items, redrives
+from app.store.redrive_items import NewError
+from app.store.redrives import Redrive
+
+RATE_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a redrive stands, in figures."""
+
+    redrive: Redrive
+    per_second: float
+    """Letters dealt with a second, over the last minute of sending."""
+    eta_seconds: float | None
+    """Until the last letter is sent at that rate; None: it does not send now."""
+    new_errors: list[NewError]
+    """What letters failed with again, the most frequent first."""
+
+    @property
+    def success_share(self) -> float | None:
+        """Share of the known outcomes that are good; None: none is known."""
+        ended = self.redrive.succeeded + self.redrive.failed
+        return self.redrive.succeeded / ended if ended else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as CLI and API show it."""
+        told = asdict(self.redrive)
+        return {
+            **told,
+            "success_share_so_far": self.success_share,
+            "per_second": round(self.per_second, 2),
+            "eta_seconds": self.eta_seconds,
+            "new_errors": self.new_errors,
+        }
+
+
+def progress(engine: Engine, redrive_id: UUID) -> Progress:
+    """Return how far a redrive is. Transaction: own.
+
+    Raises:
+        RedriveNotFound: none has that id.
+    """
+    one = redrives.get_redrive(engine.database, redrive_id)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        sent = redrive_items.sent_lately(connection, redrive_id, now, RATE_SECONDS)
+        errors = redrive_items.new_errors(connection, redrive_id) if one.failed else []
+    per_second = 0.0
+    if one.started_at is not None and one.state not in OVER:
+        seconds = min(RATE_SECONDS, max(1.0, (now - one.started_at).total_seconds()))
+        per_second = sent / seconds
+    moving = one.state is RedriveState.RUNNING and one.waiting > 0 and per_second > 0
+    return Progress(one, per_second, one.waiting / per_second if moving else None, errors)

@@ -1,0 +1,183 @@
+"""Move one redrive on by one transaction: look at outcomes, decide, act.
+
+Who holds its row is the one that runs it. A crash anywhere rolls the transaction back: letters and the record
+of them are one commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, assert_never
+from uuid import UUID
+
+from app.domain.redrive import (
+    ACTIVE,
+    Finish,
+    Follow,
+    NextStage,
+    Pace,
+    RedriveState,
+    RedriveVerb,
+    Send,
+    Stop,
+    next_move,
+    pace,
+)
+from app.engine.context import Engine
+from app.engine.redrive.act import SINGLE_BATCH, Done, act
+from app.engine.redrive.verbs import next_stage, stage_state
+from app.store import audit, redrive_items, redrives
+from app.store.audit import Entry
+from app.store.redrives import Redrive
+from app.store.session import Connection
+from app.telemetry import log
+from app.telemetry.events import EventName
+
+SYSTEM = "remand"
+FOLLOWED = 2000
+"""Unfinished letters whose outcome is looked for in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """What one transaction did."""
+
+    dealt_with: int = 0
+    again: bool = False
+    """True: there is more to do at once."""
+    queues: tuple[str, ...] = ()
+    event: tuple[EventName, dict[str, Any]] | None = None
+
+
+def turn(engine: Engine, redrive_id: UUID) -> Turned:
+    """Move a redrive on once, then ring. Nothing if somebody else has it, or it is not under way.
+
+    Transaction: own. Idempotent: what was sent is no longer waiting.
+    """
+    with engine.database.begin() as connection:
+        one = redrives.lock_redrive(connection, redrive_id, wait=False)
+        if one is None or one.state not in ACTIVE:
+            return Turned()
+        now = engine.now(connection)
+        turned = _pending(engine, connection, one, now)
+        if turned is None:
+            one = _follow(connection, one, now)
+            turned = _decide(engine, connection, one, now)
+    engine.bell.ring(turned.queues)
+    _tell(redrive_id, turned)
+    return turned
+
+
+def _pending(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> Turned | None:
+    if one.state is not RedriveState.PENDING:
+        return None
+    if one.not_before is not None and now < one.not_before:
+        return Turned()
+    if one.code_version is not None:
+        since = now - timedelta(seconds=engine.settings.worker_gone_after_seconds)
+        live, others = redrives.workers_running(connection, one.code_version, since)
+        if live == 0 or others > 0:
+            return Turned()
+    return _moved(connection, one, stage_state(one, one.stage), now)
+
+
+def _follow(connection: Connection, one: Redrive, now: datetime) -> Redrive:
+    if one.sent == 0:
+        return one
+    seen = redrive_items.follow(connection, one.id, one.followed, FOLLOWED, now)
+    redrives.change_redrive(
+        connection,
+        one.id,
+        followed=seen.last if seen.looked == FOLLOWED else 0,
+        sent=one.sent - seen.succeeded - seen.failed,
+        succeeded=one.succeeded + seen.succeeded,
+        failed=one.failed + seen.failed,
+        stage_succeeded=one.stage_succeeded + seen.succeeded,
+        stage_failed=one.stage_failed + seen.failed,
+    )
+    return redrives.read_locked(connection, one.id)
+
+
+def _decide(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> Turned:
+    move = next_move(one.standing, now, engine.settings.redrive_wait_seconds)
+    match move:
+        case Send(at_most):
+            return _send(engine, connection, one, at_most, now)
+        case Follow():
+            return Turned()
+        case NextStage():
+            return _moved(connection, one, stage_state(one, one.stage + 1), now, **next_stage(one))
+        case Stop(why):
+            return _stop(connection, one, why, now)
+        case Finish(unknown):
+            return _finish(connection, one, unknown, now)
+        case _:
+            assert_never(move)
+
+
+def _send(engine: Engine, connection: Connection, one: Redrive, at_most: int | None, now: datetime) -> Turned:
+    limit = engine.settings.redrive_batch_size if one.verb is RedriveVerb.REQUEUE else SINGLE_BATCH
+    if at_most is not None:
+        limit = min(limit, at_most)
+    paced = None if one.rate_per_second is None else pace(one.rate_per_second, one.paced_at, now)
+    if paced is not None:
+        limit = min(limit, paced.allowed)
+    ids = redrive_items.next_waiting(connection, one.id, limit) if limit else []
+    if not ids:
+        return Turned()
+    done = act(engine, connection, one, ids)
+    _count(connection, one, done, paced)
+    fields = {"verb": one.verb, "sent": done.acted, "skipped": done.skipped}
+    return Turned(len(ids), again=True, queues=tuple(done.queues), event=("redrive.sent", fields))
+
+
+def _count(connection: Connection, one: Redrive, done: Done, paced: Pace | None) -> None:
+    dealt_with = done.acted + done.skipped
+    values: dict[str, Any] = {
+        "waiting": one.waiting - dealt_with,
+        "sent": one.sent + done.sent,
+        "succeeded": one.succeeded + done.succeeded,
+        "skipped": one.skipped + done.skipped,
+        "stage_sent": one.stage_sent + done.acted,
+        "stage_succeeded": one.stage_succeeded + done.succeeded,
+    }
+    if done.acted:
+        values["sent_at"] = done.at
+        if paced is not None:
+            values["paced_at"] = paced.after(done.acted)
+    redrives.change_redrive(connection, one.id, **values)
+
+
+def _stop(connection: Connection, one: Redrive, why: str, now: datetime) -> Turned:
+    errors = redrive_items.new_errors(connection, one.id)
+    told = "; ".join(f"{new.error} ({new.count}×)" for new in errors)
+    reason = f"{why}: {told}" if told else why
+    turned = _moved(connection, one, RedriveState.STOPPED, now, stop_reason=reason)
+    return Turned(event=("redrive.stopped", {"reason": reason}), queues=turned.queues)
+
+
+def _finish(connection: Connection, one: Redrive, unknown: int, now: datetime) -> Turned:
+    why = f"the outcome of {unknown} letters is not known" if unknown else None
+    return _moved(connection, one, RedriveState.FINISHED, now, ended_at=now, stop_reason=why)
+
+
+def _moved(connection: Connection, one: Redrive, state: RedriveState, now: datetime, **values: Any) -> Turned:
+    """Move it; a move into another state goes into the audit log, in the name of the product."""
+    changed = {"state": state, "state_since": now, **values}
+    redrives.change_redrive(connection, one.id, **changed)
+    reason = values.get("stop_reason")
+    if state is one.state:
+        return Turned(again=True)
+    after = {"state": state, "succeeded": one.succeeded, "failed": one.failed, "skipped": one.skipped}
+    verb = "redrive.stop" if state is RedriveState.STOPPED else "redrive.move"
+    entry = Entry(verb, "redrive", str(one.id), before={"state": one.state}, after=after)
+    audit.record(connection, entry, by=SYSTEM, via="sweep", reason=reason, now=now)
+    fields = {"state": state, "by": SYSTEM, "reason": reason}
+    return Turned(again=state in ACTIVE, event=("redrive.moved", fields))
+
+
+def _tell(redrive_id: UUID, turned: Turned) -> None:
+    if turned.event is not None:
+        name, fields = turned.event
+        log(name, redrive_id=str(redrive_id), **fields)

@@ -1,0 +1,50 @@
+"""Read redrives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from app.domain.errors import RedriveNotFound
+from app.engine.context import Engine
+from app.store import redrive_items, redrives
+from app.store.ids import find_id
+from app.store.redrive_items import ItemPage
+from app.store.redrives import Redrive, RedrivePage
+
+
+def get(engine: Engine, redrive_id: UUID) -> Redrive:
+    """Return a redrive. Transaction: own.
+
+    Raises:
+        RedriveNotFound: none has that id.
+    """
+    return redrives.get_redrive(engine.database, redrive_id)
+
+
+def find(engine: Engine, typed: str) -> Redrive:
+    """Return a redrive by its id, or enough of either end of it.
+
+    Raises:
+        RedriveNotFound, AmbiguousId: not exactly one fits.
+    """
+    return get(engine, find_id(engine.database, "redrives", typed, RedriveNotFound))
+
+
+def list_page(
+    engine: Engine, *, states: Sequence[str] = (), after: str | None = None, limit: int = 50
+) -> RedrivePage:
+    """Return redrives, newest first; without states all but those that nobody started. Transaction: own."""
+    return redrives.list_page(engine.database, states=tuple(states), after=after, limit=limit)
+
+
+def items_page(
+    engine: Engine,
+    redrive_id: UUID,
+    *,
+    states: Sequence[str] = (),
+    after: str | None = None,
+    limit: int = 50,
+) -> ItemPage:
+    """Return the letters of a redrive in order, with what became of each. Transaction: own."""
+    return redrive_items.items_page(engine.database, redrive_id, states=states, after=after, limit=limit)

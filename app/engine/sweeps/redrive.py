@@ -1,0 +1,54 @@
+"""Redrive sweep: carry out what people ordered for many dead letters, batch by batch.
+
+Two at once are harmless: who holds the row of an order moves it on, and the rate is kept in it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.domain.queues import MAINTENANCE
+from app.engine.context import Engine
+from app.engine.redrive.run import turn
+from app.store import redrives
+from app.telemetry import log
+
+SLICE_SECONDS = 3.0
+"""After which a sweep lets others go first; it rings for itself then."""
+PLAN_AGE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one sweep did."""
+
+    dealt_with: int
+    forgotten: int
+    """Plans that nobody started within a day."""
+
+
+def redrive(engine: Engine) -> Swept:
+    """Sweep once: move every redrive on as far as it goes now. Transaction: one a batch of each.
+
+    Redrives take turns, a batch each, so that a large one does not hold up a small one.
+    """
+    ends_at = time.monotonic() + SLICE_SECONDS
+    dealt_with = 0
+    going = redrives.active_ids(engine.database)
+    while going and time.monotonic() < ends_at:
+        turned = [(one, turn(engine, one)) for one in going]
+        dealt_with += sum(done.dealt_with for _, done in turned)
+        going = [one for one, done in turned if done.again]
+    if going:
+        engine.bell.ring([MAINTENANCE])
+    forgotten = redrives.forget_plans(engine.database, _now(engine) - PLAN_AGE)
+    if dealt_with or forgotten:
+        log("sweep.ended", sweep="redrive", moved=dealt_with)
+    return Swept(dealt_with, forgotten)
+
+
+def _now(engine: Engine) -> datetime:
+    with engine.database.begin() as connection:
+        return engine.now(connection)

@@ -1,0 +1,245 @@
+"""What becomes of each letter of a redrive: the next to be sent, what was done with it, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.errors import InputInvalid
+from app.domain.redrive import ItemState
+from app.store.session import Connection, Database
+from app.store.tables import redrive_items
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One letter of a redrive."""
+
+    position: int
+    letter_id: UUID
+    workflow_id: UUID | None
+    state: ItemState
+    reason: str | None
+    at: datetime
+    sent_at: datetime | None
+    steps: list[str] | None
+    new_letter_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """Some letters of a redrive in order, and the cursor of those behind them; None: there are none."""
+
+    items: list[Item]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Requeued:
+    """What became of a batch: steps sent back by letter, reasons of those left alone, queues to ring."""
+
+    sent: Mapping[UUID, list[str]]
+    skipped: Mapping[UUID, str]
+    queues: list[str]
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How many unfinished letters were looked at, up to which position, and how many had ended."""
+
+    looked: int
+    last: int
+    succeeded: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewError:
+    """An error that letters of a redrive failed with again."""
+
+    error: str
+    count: int
+    letter_id: UUID
+    """One of the new letters."""
+    group_id: UUID
+
+
+def items_page(
+    database: Database,
+    redrive_id: UUID,
+    *,
+    states: Sequence[str] = (),
+    after: str | None = None,
+    limit: int = 50,
+) -> ItemPage:
+    """Return letters of a redrive in order, those behind `after`. Transaction: own.
+
+    Raises:
+        InputInvalid: `after` is no cursor.
+    """
+    columns = redrive_items.c
+    query = sa.select(*(columns[name] for name in Item.__slots__)).where(columns.redrive_id == redrive_id)
+    if states:
+        query = query.where(columns.state.in_(states))
+    if after is not None:
+        query = query.where(columns.position > _cursor(after))
+    with database.begin() as connection:
+        rows = connection.execute(query.order_by(columns.position).limit(limit + 1)).all()
+    found = [_item(row) for row in rows]
+    return ItemPage(found[:limit], str(found[limit - 1].position) if len(found) > limit else None)
+
+
+def next_waiting(connection: Connection, redrive_id: UUID, limit: int) -> list[UUID]:
+    """Return the letters to be sent next. Transaction: joins the one that holds the redrive."""
+    columns = redrive_items.c
+    query = (
+        sa.select(columns.letter_id)
+        .where(columns.redrive_id == redrive_id, columns.state == "waiting")
+        .order_by(columns.position)
+        .limit(limit)
+    )
+    return list(connection.scalars(query))
+
+
+def requeue_letters(
+    connection: Connection,
+    ids: Sequence[UUID],
+    *,
+    by: str,
+    reason: str | None,
+    via: str,
+    redrive_id: UUID | None = None,
+    include_claimed: bool = True,
+    queue: str | None = None,
+    priority: int | None = None,
+    now: datetime | None = None,
+) -> Requeued:
+    """Requeue letters, all in this transaction; ring the queues after its commit. Transaction: joins.
+
+    Idempotent: a letter that is closed is left alone. One that Postgres refuses is left alone, too, with its
+    words as the reason, and does not hold up the others.
+    """
+    given = {
+        "by": by, "reason": reason, "via": via, "redrive": redrive_id, "claimed": include_claimed,
+        "queue": queue, "priority": priority, "now": now,
+    }  # fmt: skip
+    return _requeue(connection, list(ids), given)
+
+
+def _requeue(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> Requeued:
+    try:
+        with connection.begin_nested():
+            return _call(connection, ids, given)
+    except _REFUSED as refusal:
+        if len(ids) == 1:
+            why = str(refusal.orig).partition("\n")[0]
+            return Requeued({}, {ids[0]: f"refused by Postgres: {why}"}, [], None)
+    half = len(ids) // 2
+    one, other = (_requeue(connection, part, given) for part in (ids[:half], ids[half:]))
+    return Requeued(
+        {**one.sent, **other.sent},
+        {**one.skipped, **other.skipped},
+        [*one.queues, *other.queues],
+        one.at or other.at,
+    )
+
+
+def _call(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> Requeued:
+    rows = connection.execute(
+        sa.text(
+            "select * from remand.requeue_letters(:ids, :by, :reason, :via, :redrive, :claimed, :queue,"
+            " :priority, :now)"
+        ),
+        {"ids": ids, **given},
+    ).all()
+    return Requeued(
+        {row.letter_id: row.steps for row in rows if row.kind == "requeued"},
+        {row.letter_id: row.detail for row in rows if row.kind == "skipped"},
+        [row.detail for row in rows if row.kind == "ring"],
+        rows[0].at if rows else None,
+    )
+
+
+def mark(
+    connection: Connection,
+    redrive_id: UUID,
+    state: ItemState,
+    letters: Mapping[UUID, Any],
+    *,
+    reasons: bool = False,
+    now: datetime,
+) -> None:
+    """Move waiting letters on; `letters`: letter → steps sent back, or (`reasons`) why.
+
+    Transaction: joins.
+    """
+    if not letters:
+        return
+    sent = "cast(:now as timestamptz)" if state in _SENT else "null"
+    value = "reason = g.v" if reasons else "steps = string_to_array(nullif(g.v, ''), ',')"
+    connection.execute(
+        sa.text(
+            f"update remand.redrive_items i set state = :state, at = :now, sent_at = {sent}, {value}"
+            " from unnest(cast(:ids as uuid[]), cast(:values as text[])) g(id, v)"
+            " where i.redrive_id = :redrive and i.letter_id = g.id and i.state = 'waiting'"
+        ),
+        {
+            "state": state, "now": now, "redrive": redrive_id, "ids": list(letters),
+            "values": list(letters.values()) if reasons else [",".join(one) for one in letters.values()],
+        },
+    )  # fmt: skip
+
+
+def follow(connection: Connection, redrive_id: UUID, after: int, limit: int, now: datetime) -> Followed:
+    """See how letters that were sent have ended. Transaction: joins the one that holds the redrive."""
+    row = connection.execute(
+        sa.text("select * from remand.follow_redrive(:id, :after, :limit, :now)"),
+        {"id": redrive_id, "after": after, "limit": limit, "now": now},
+    ).one()
+    return Followed(row.looked, row.last or 0, row.succeeded, row.failed)
+
+
+def new_errors(connection: Connection, redrive_id: UUID, limit: int = 5) -> list[NewError]:
+    """Return what letters of a redrive failed with again, the most frequent first. Transaction: joins."""
+    rows = connection.execute(
+        sa.text(
+            "select d.error_class || ': ' || split_part(min(d.error_message), E'\\n', 1) error,"
+            " count(*) letters, (array_agg(d.id order by i.position))[1] letter_id, d.group_id"
+            " from remand.redrive_items i join remand.dead_letters d on d.id = i.new_letter_id"
+            " where i.redrive_id = :id and i.state = 'failed'"
+            " group by d.group_id, d.error_class order by 2 desc, 1 limit :limit"
+        ),
+        {"id": redrive_id, "limit": limit},
+    ).all()
+    return [NewError(row.error, row.letters, row.letter_id, row.group_id) for row in rows]
+
+
+def sent_lately(connection: Connection, redrive_id: UUID, now: datetime, seconds: float) -> int:
+    """Return how many letters were dealt with in the last seconds. Transaction: joins."""
+    columns = redrive_items.c
+    query = sa.select(sa.func.count()).where(
+        columns.redrive_id == redrive_id, columns.sent_at > now - timedelta(seconds=seconds)
+    )
+    return connection.scalar(query) or 0
+
+
+_REFUSED = (sa.exc.IntegrityError, sa.exc.DataError, sa.exc.InternalError)
+_SENT = (ItemState.SENT, ItemState.SUCCEEDED, ItemState.FAILED)
+
+
+def _item(row: Any) -> Item:
+    values = row._asdict()
+    values["state"] = ItemState(values["state"])
+    return Item(**values)
+
+
+def _cursor(text: str) -> int:
+    if not text.isdecimal():
+        raise InputInvalid(f"{text!r} is no cursor", hint="take `next` of the page before")
+    return int(text)

@@ -1,0 +1,241 @@
+"""Redrives as stored: the order, where it stands, its exact set. Rows are read as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.errors import InputInvalid, RedriveNotFound
+from app.domain.letter_filter import LetterFilter
+from app.domain.redrive import ACTIVE, RedriveState, RedriveVerb, Standing
+from app.store.ids import new_id
+from app.store.letter_search import matching
+from app.store.session import Connection, Database
+from app.store.tables import dead_letters, redrive_items, redrives
+
+
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    """An order and where it stands."""
+
+    id: UUID
+    state: RedriveState
+    state_since: datetime
+    verb: RedriveVerb
+    selection: dict[str, Any]
+    described: str
+    planned_at: datetime
+    planned_by: str
+    started_at: datetime | None
+    started_by: str | None
+    via: str | None
+    reason: str | None
+    ended_at: datetime | None
+    stop_reason: str | None
+    include_claimed: bool
+    queue: str | None
+    priority: int | None
+    rate_per_second: float | None
+    paced_at: datetime | None
+    not_before: datetime | None
+    code_version: str | None
+    canary: list[int]
+    success_share: float
+    stage: int
+    stage_sent: int
+    stage_succeeded: int
+    stage_failed: int
+    sent_at: datetime | None
+    followed: int
+    total: int
+    waiting: int
+    sent: int
+    succeeded: int
+    failed: int
+    skipped: int
+    not_found: int
+
+    @property
+    def standing(self) -> Standing:
+        """What its next move depends on."""
+        return Standing(
+            tuple(self.canary),
+            self.success_share,
+            self.stage,
+            self.stage_sent,
+            self.stage_succeeded,
+            self.stage_failed,
+            self.waiting,
+            self.sent,
+            None if self.sent_at is None else max(self.sent_at, self.state_since),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RedrivePage:
+    """Some redrives, and the cursor of those behind them; None: there are none."""
+
+    items: list[Redrive]
+    next: str | None
+
+
+def insert_redrive(connection: Connection, **values: Any) -> UUID:
+    """Store an order without its set; return its id. Transaction: joins."""
+    redrive_id = new_id()
+    connection.execute(sa.insert(redrives).values(id=redrive_id, **values))
+    return redrive_id
+
+
+def fix_set(connection: Connection, redrive_id: UUID, wanted: LetterFilter, now: datetime) -> None:
+    """Write down which letters an order is about, oldest first, and count them. Transaction: joins.
+
+    Ids that are named but not fit for the rest of the filter are kept with the reason, unknown ones too.
+    """
+    letters = dead_letters.c
+    chosen = (
+        sa.select(
+            sa.literal(redrive_id, sa.Uuid),
+            sa.func.row_number().over(order_by=letters.id),
+            letters.id,
+            letters.workflow_id,
+            sa.literal("waiting"),
+            sa.literal(now, sa.DateTime(timezone=True)),
+        )
+        .where(*matching(wanted))
+        .order_by(letters.id)
+    )
+    names = ["redrive_id", "position", "letter_id", "workflow_id", "state", "at"]
+    connection.execute(sa.insert(redrive_items).from_select(names, chosen))
+    if wanted.ids:
+        connection.execute(sa.text(_LEFT_OUT), {"id": redrive_id, "ids": list(wanted.ids), "now": now})
+    connection.execute(sa.text(_COUNT), {"id": redrive_id})
+
+
+def get_redrive(database: Database, redrive_id: UUID) -> Redrive:
+    """Read an order. Transaction: own.
+
+    Raises:
+        RedriveNotFound: none has that id.
+    """
+    with database.begin() as connection:
+        return _one(connection.execute(_select().where(redrives.c.id == redrive_id)).first(), redrive_id)
+
+
+def lock_redrive(connection: Connection, redrive_id: UUID, *, wait: bool = True) -> Redrive | None:
+    """Lock an order and return it; None if somebody has it and `wait` is False. Transaction: joins.
+
+    Raises:
+        RedriveNotFound: none has that id (only with `wait`).
+    """
+    query = _select().where(redrives.c.id == redrive_id).with_for_update(skip_locked=not wait)
+    row = connection.execute(query).first()
+    return None if row is None and not wait else _one(row, redrive_id)
+
+
+def read_locked(connection: Connection, redrive_id: UUID) -> Redrive:
+    """Read an order again that the caller has locked and changed. Transaction: joins."""
+    return _redrive(connection.execute(_select().where(redrives.c.id == redrive_id)).one())
+
+
+def change_redrive(connection: Connection, redrive_id: UUID, **values: Any) -> None:
+    """Change columns of an order that the caller has locked. Transaction: joins."""
+    connection.execute(sa.update(redrives).where(redrives.c.id == redrive_id).values(**values))
+
+
+def list_page(
+    database: Database, *, states: tuple[str, ...] = (), after: str | None = None, limit: int = 50
+) -> RedrivePage:
+    """Return orders, newest first, those behind `after`; without states all but those never started.
+
+    Transaction: own.
+
+    Raises:
+        InputInvalid: `after` is no cursor.
+    """
+    state = redrives.c.state
+    query = _select().where(state.in_(states) if states else state != RedriveState.PLANNED)
+    if after is not None:
+        query = query.where(redrives.c.id < _cursor(after))
+    with database.begin() as connection:
+        rows = connection.execute(query.order_by(redrives.c.id.desc()).limit(limit + 1)).all()
+    found = [_redrive(row) for row in rows]
+    return RedrivePage(found[:limit], str(found[limit - 1].id) if len(found) > limit else None)
+
+
+def active_ids(database: Database) -> list[UUID]:
+    """Return the orders that sweeps move on, oldest first. Transaction: own."""
+    query = sa.select(redrives.c.id).where(redrives.c.state.in_(ACTIVE)).order_by(redrives.c.id)
+    with database.begin() as connection:
+        return list(connection.scalars(query))
+
+
+def forget_plans(database: Database, planned_before: datetime) -> int:
+    """Delete plans that nobody started; return how many. Transaction: own. Idempotent."""
+    table = redrives.c
+    statement = sa.delete(redrives).where(
+        table.state == RedriveState.PLANNED, table.planned_at < planned_before
+    )
+    with database.begin() as connection:
+        return connection.execute(statement).rowcount
+
+
+def workers_running(connection: Connection, code_version: str, alive_since: datetime) -> tuple[int, int]:
+    """Return how many live workers run this version of the code, and how many another. Transaction: joins."""
+    row = connection.execute(
+        sa.text(
+            "select count(*) filter (where code_version = :version),"
+            " count(*) filter (where code_version is distinct from :version)"
+            " from remand.workers where stopped_at is null and heartbeat_at >= :since"
+        ),
+        {"version": code_version, "since": alive_since},
+    ).one()
+    return row[0], row[1]
+
+
+_LEFT_OUT = """
+insert into remand.redrive_items (redrive_id, position, letter_id, workflow_id, state, reason, at)
+  select :id, (select count(*) from remand.redrive_items where redrive_id = :id)
+           + row_number() over (order by g.o), g.id, d.workflow_id,
+         case when d.id is null then 'not_found' else 'skipped' end,
+         case when d.id is null then 'no dead letter has this id'
+              when d.closed_at is not null then format('closed as %s by %s', d.status, d.closed_by)
+              else 'is not what the rest of the filter asks for' end, :now
+    from (select x.id, min(x.o) o from unnest(cast(:ids as uuid[])) with ordinality x(id, o) group by x.id) g
+    left join remand.dead_letters d on d.id = g.id
+   where not exists (select from remand.redrive_items i where i.redrive_id = :id and i.letter_id = g.id)
+"""
+_COUNT = """
+update remand.redrives r set total = x.total, waiting = x.waiting, skipped = x.skipped, not_found = x.missing
+  from (select count(*) total, count(*) filter (where i.state = 'waiting') waiting,
+               count(*) filter (where i.state = 'skipped') skipped,
+               count(*) filter (where i.state = 'not_found') missing
+          from remand.redrive_items i where i.redrive_id = :id) x
+ where r.id = :id
+"""
+
+
+def _select() -> sa.Select[Any]:
+    return sa.select(*(redrives.c[name] for name in Redrive.__slots__))
+
+
+def _one(row: Any, redrive_id: UUID) -> Redrive:
+    if row is None:
+        raise RedriveNotFound(f"no redrive {redrive_id}", hint="see `remand dlq redrive list`")
+    return _redrive(row)
+
+
+def _redrive(row: Any) -> Redrive:
+    values = row._asdict()
+    values["state"], values["verb"] = RedriveState(values["state"]), RedriveVerb(values["verb"])
+    return Redrive(**values)
+
+
+def _cursor(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InputInvalid(f"{text!r} is no cursor", hint="take `next` of the page before") from None
