@@ -30,7 +30,6 @@ from app.cli.urls import with_urls
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, InputTooLarge, TemplateNotFound
 from app.domain.letter_filter import LetterFilter
-from app.domain.letter_filter import LetterFilter
 from app.engine import redrive
 from app.engine.breakers import Breakers
 from app.engine.drain import Drain
@@ -336,7 +335,7 @@ def test_redrive_interval_seconds_is_when_beat_rings() -> None:
     assert schedules_of("redrive") == [(7, 7), (11, 11)]
 
 
-def dead(harness: Harness, count: int) -> None:
+def dead_ones(harness: Harness, count: int) -> None:
     """So many workflows whose only step is dead."""
     harness.publish(ONE)
     harness.play(a=always(PermanentError("no")))
@@ -347,7 +346,7 @@ def dead(harness: Harness, count: int) -> None:
 @pytest.mark.parametrize("size", [2, 3])
 def test_redrive_batch_size_is_what_one_transaction_requeues(harness_with: HarnessWith, size: int) -> None:
     harness = harness_with(redrive_batch_size=size)
-    dead(harness, 4)
+    dead_ones(harness, 4)
     who = Who("ann")
     made = redrive.plan(harness.engine, LetterFilter(), who, everything=True).redrive
     redrive.start(harness.engine, made.id, who)
@@ -360,7 +359,7 @@ def test_redrive_wait_seconds_is_how_long_a_canary_may_take(
     harness_with: HarnessWith, seconds: int, state: str
 ) -> None:
     harness = harness_with(redrive_wait_seconds=seconds)
-    dead(harness, 2)
+    dead_ones(harness, 2)
     who, options = Who("ann"), redrive.Options(canary=(1,))
     made = redrive.plan(harness.engine, LetterFilter(), who, options, everything=True).redrive
     redrive.start(harness.engine, made.id, who)
