@@ -27,6 +27,12 @@ def page(items: Sequence[object], after: str | None, **more: object) -> Response
     return answer({"items": items, "next": after, **more})
 
 
+def page_of_lines(lines: Sequence[str], after: str | None) -> Response:
+    """Return one page of a list whose items are JSON text already."""
+    text = f'{{"items":[{",".join(lines)}],"next":{_encode(after)}}}'
+    return Response(text.encode("utf-8", "replace"), media_type="application/json")
+
+
 def encoded(value: object) -> bytes:
     """Return JSON text in UTF-8; text that UTF-8 does not have is written as `?`."""
     return _encode(value).encode("utf-8", "replace")

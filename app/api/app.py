@@ -7,12 +7,24 @@ from functools import partial
 from fastapi import FastAPI
 
 from app import __version__
-from app.api import audit, breakers, contract, dlq, groups, health, queues, steps, templates, workflows
+from app.api import (
+    audit,
+    breakers,
+    contract,
+    dlq,
+    groups,
+    health,
+    queues,
+    statistics,
+    steps,
+    templates,
+    workflows,
+)
 from app.api.health import Looks
 from app.runtime import Runtime
 from app.web import errors
 
-_GUARDED = (workflows, steps, groups, dlq, templates, queues, breakers, audit)
+_GUARDED = (workflows, steps, groups, statistics, dlq, templates, queues, breakers, audit)
 
 
 def build(runtime: Runtime) -> FastAPI:

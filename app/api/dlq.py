@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, assert_never
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi import Body as InBody
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, page
+from app.api.answers import answer, page_of_lines
 from app.api.contract import CHANGES, Page, errors
 from app.api.idempotency import OnceOf
 from app.api.parts import Body, EngineOf, LetterId, LetterReader, LetterWriter, Prose, Reason, WorkflowId
-from app.api.selection import LetterQuery
+from app.api.selection import QUESTION, LetterQuestion
 from app.api.views import Decision, shown_attempt
 from app.engine import operate
 from app.engine.context import Engine
 from app.engine.operate import Decided, Who
 from app.store.dlq import DeadLetter, Note, find_dead_letter, get_dead_letter, notes_of
-from app.store.letter_search import LetterRow, list_page, triage_page
+from app.store.letter_lines import list_lines, triage_lines
+from app.store.letter_search import LetterRow
 from app.store.steps import Attempt, attempts_of
 
 router = APIRouter(tags=["dead letters"])
@@ -87,20 +88,23 @@ class Why(Body):
     reason: Reason = None
 
 
-@router.get("/dlq", response_model=Page[LetterRow], summary="List dead letters")
-def list_letters(engine: EngineOf, caller: LetterReader, query: Annotated[LetterQuery, Query()]) -> Response:
+@router.get("/dlq", response_model=Page[LetterRow], summary="List dead letters", openapi_extra=QUESTION)
+def list_letters(engine: EngineOf, caller: LetterReader, query: LetterQuestion) -> Response:
     """List dead letters, newest first: the open ones unless told otherwise; snapshots are in each entry."""
-    found = list_page(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
-    return page(found.items, found.next)
+    found = list_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
+    return page_of_lines(found.items, found.next)
 
 
-@router.get("/dlq/investigation-queue", response_model=Page[LetterRow], summary="List what to look at first")
-def investigation_queue(
-    engine: EngineOf, caller: LetterReader, query: Annotated[LetterQuery, Query()]
-) -> Response:
+@router.get(
+    "/dlq/investigation-queue",
+    response_model=Page[LetterRow],
+    summary="List what to look at first",
+    openapi_extra=QUESTION,
+)
+def investigation_queue(engine: EngineOf, caller: LetterReader, query: LetterQuestion) -> Response:
     """List open dead letters, most urgent first: by their age, and a head start for grave reasons."""
-    found = triage_page(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
-    return page(found.items, found.next)
+    found = triage_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
+    return page_of_lines(found.items, found.next)
 
 
 @router.get(

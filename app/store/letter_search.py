@@ -116,10 +116,7 @@ def list_page(
     Raises:
         InputInvalid: `after` is no cursor of this list.
     """
-    query = _select().where(*matching(wanted)).order_by(dead_letters.c.id.desc()).limit(limit + 1)
-    if after is not None:
-        query = query.where(dead_letters.c.id < _id(after))
-    rows = _read(database, query)
+    rows = _read(database, newest(_select(), wanted, after).limit(limit + 1))
     return Page(rows[:limit], str(rows[limit - 1].id) if len(rows) > limit else None)
 
 
@@ -131,17 +128,39 @@ def triage_page(
     Raises:
         InputInvalid: `after` is no cursor of this list.
     """
+    rows = _read(database, most_urgent(_select(), wanted, after).limit(limit + 1))
+    last = rows[limit - 1] if len(rows) > limit else None
+    return Page(rows[:limit], None if last is None else urgency(last.triage_at, last.id))
+
+
+def newest(query: sa.Select[Any], wanted: LetterFilter, after: str | None) -> sa.Select[Any]:
+    """Return a query of letters, narrowed to those that fit, newest first, behind a cursor.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
+    """
+    query = query.where(*matching(wanted)).order_by(dead_letters.c.id.desc())
+    return query if after is None else query.where(dead_letters.c.id < _id(after))
+
+
+def most_urgent(query: sa.Select[Any], wanted: LetterFilter, after: str | None) -> sa.Select[Any]:
+    """Return a query of letters, narrowed to those that fit, most urgent first, behind a cursor.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
+    """
     columns = dead_letters.c
-    query = _select().where(*matching(wanted)).order_by(columns.triage_at, columns.id).limit(limit + 1)
-    if after is not None:
-        at, _, last = after.partition("_")
-        place = sa.tuple_(sa.literal(_at(at)), sa.literal(_id(last)))
-        query = query.where(sa.tuple_(columns.triage_at, columns.id) > place)
-    rows = _read(database, query)
-    if len(rows) <= limit:
-        return Page(rows, None)
-    last_row = rows[limit - 1]
-    return Page(rows[:limit], f"{last_row.triage_at.isoformat()}_{last_row.id}")
+    query = query.where(*matching(wanted)).order_by(columns.triage_at, columns.id)
+    if after is None:
+        return query
+    at, _, last = after.partition("_")
+    place = sa.tuple_(sa.literal(_at(at)), sa.literal(_id(last)))
+    return query.where(sa.tuple_(columns.triage_at, columns.id) > place)
+
+
+def urgency(triage_at: datetime, letter_id: UUID) -> str:
+    """Return the cursor of a letter in the list of the most urgent ones."""
+    return f"{triage_at.isoformat()}_{letter_id}"
 
 
 def count(database: Database, wanted: LetterFilter, *, at_most: int = 10_000) -> int:
@@ -156,7 +175,7 @@ def _select() -> sa.Select[Any]:
 
 
 def _read(database: Database, query: sa.Select[Any]) -> list[LetterRow]:
-    with database.begin() as connection:
+    with database.reading() as connection:
         rows: Sequence[Any] = connection.execute(query).all()
     return [LetterRow(**{**row._asdict(), "status": DeadLetterStatus(row.status)}) for row in rows]
 

@@ -6,19 +6,13 @@ A route that is not in the table fails the test: write down who may use it, on p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 import httpx
 import pytest
-from fastapi.routing import iter_route_contexts
-from starlette.routing import BaseRoute, Mount
 
-from app.config import Settings
 from app.domain.access import LEAST_ROLE, Permission, Role
-from app.runtime import Runtime
-from app.server import routes
-from tests.support.web import Web
+from tests.support.web import ROUTES, Web
 
 PUBLIC = "public"
 ANYBODY = "anybody signed in"
@@ -58,6 +52,7 @@ TABLE: dict[str, str | Permission] = {
     "PATCH /api/v1/workflows/{workflow_id}/steps/{step}": Permission.WORKFLOWS_WRITE,
     "GET /api/v1/workflows/{workflow_id}/steps/{step}/attempts": Permission.WORKFLOWS_READ,
     "GET /api/v1/dlq": Permission.LETTERS_READ,
+    "GET /api/v1/dlq/stats": Permission.LETTERS_READ,
     "GET /api/v1/dlq/investigation-queue": Permission.LETTERS_READ,
     "GET /api/v1/dlq/by-workflow/{workflow_id}": Permission.LETTERS_READ,
     "GET /api/v1/dlq/{letter_id}": Permission.LETTERS_READ,
@@ -74,22 +69,6 @@ TABLE: dict[str, str | Permission] = {
     "GET /": ANYBODY,
 }
 
-
-def every_route(found: Sequence[BaseRoute], prefix: str = "") -> Iterator[str]:
-    for context in iter_route_contexts(found):
-        inner = context.original_route
-        if isinstance(inner, Mount):
-            if inner.path.startswith("/static") or inner.name == "static":
-                yield f"GET {prefix}{inner.path}/{{path}}"
-            else:
-                yield from every_route(getattr(inner.app, "routes", []), prefix + inner.path)
-            continue
-        for method in sorted((context.methods or set()) - {"HEAD"}):
-            yield f"{method} {prefix}{context.path}"
-
-
-NOWHERE = Settings(database_url="postgresql://nobody@127.0.0.1:1/x", broker_url="redis://127.0.0.1:1/0")
-ROUTES = sorted(set(every_route(routes(Runtime(NOWHERE)))))
 
 ID = str(UUID(int=1))
 SIGNED_OUT = ("POST /logout",)

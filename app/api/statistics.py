@@ -1,0 +1,24 @@
+"""`/dlq/stats`: how much, of what, since when, how fast it is dealt with."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from app.api.answers import answer
+from app.api.parts import EngineOf, LetterReader, Line
+from app.engine.statistics import Statistics, statistics
+
+router = APIRouter(tags=["dead letters"])
+
+
+@router.get("/dlq/stats", response_model=Statistics, summary="Tell the figures of the dead letter queue")
+def show_statistics(
+    engine: EngineOf,
+    caller: LetterReader,
+    namespace: Annotated[Line | None, Query(description="Only of templates of this namespace.")] = None,
+) -> Response:
+    """Tell how many letters there are, by reason, category, policy, status, template; how full queues are."""
+    return answer(statistics(engine, namespace=namespace))
