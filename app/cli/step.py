@@ -12,6 +12,7 @@ from rich.text import Text
 from app.cli.arguments import read_json
 from app.cli.context import By, Cli, Group, Reason, WorkflowId
 from app.cli.drawing import failure_line, paused
+from app.cli.masked import masked_step
 from app.cli.output import age, facts, now, short, span, state, table
 from app.cli.wording import decided, follow, held_by
 from app.engine import operate
@@ -35,6 +36,7 @@ def show(cli: Cli, workflow: WorkflowId, step: StepName, verbose: Verbose = Fals
     one = get_step(cli.database, found.id, step)
     attempts = attempts_of(cli.database, found.id, step)
     tracebacks = [traceback(attempt) for attempt in attempts] if verbose else []
+    one = masked_step(one, cli.settings.redact_keys)
     cli.out.answer(
         {"step": one, "attempts": attempts},
         _heading(one),

@@ -15,6 +15,7 @@ from app.cli.arguments import read_since
 from app.cli.context import By, Cli, Group, Reason, WorkflowId
 from app.cli.drawing import draw_workflow, step_table
 from app.cli.errors import EXIT_CODES
+from app.cli.masked import masked_step, masked_workflow
 from app.cli.output import age, facts, now, short, short_ids, span, state, table
 from app.cli.wording import command, decided, next_steps
 from app.domain.errors import WaitTimedOut
@@ -119,8 +120,8 @@ def show(
     input: Annotated[bool, typer.Option("--input", help="Show the input, too.")] = False,
 ) -> None:
     """Draw a workflow's steps with their states, and say what it waits for."""
-    found = find_workflow(cli.database, workflow)
-    steps = steps_of(cli.database, found.id)
+    found = masked_workflow(find_workflow(cli.database, workflow), cli.settings.redact_keys)
+    steps = [masked_step(one, cli.settings.redact_keys) for one in steps_of(cli.database, found.id)]
     letters = list_dead_letters(cli.database, workflow_id=found.id, limit=1)
     drawn = draw_workflow(steps, cli.out.console.width)
     cli.out.answer(

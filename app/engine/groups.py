@@ -20,6 +20,7 @@ from app.store import audit, dlq, groups
 from app.store.groups import HOURS, Group
 from app.store.session import Connection
 from app.telemetry import log
+from remand.redact import redact_text
 
 _LOOKED_AT = 50_000
 _LETTERS = 10_000
@@ -174,18 +175,19 @@ def reopen_group(engine: Engine, group_id: UUID, who: Who) -> Group:
 
 
 def note_group(engine: Engine, group_id: UUID, text: str, who: Who) -> None:
-    """Add a note to a group, whatever its state.
+    """Add a note to a group, whatever its state; what looks like a secret in it is masked.
 
     Raises:
         InputInvalid: the note is empty or too long.
     """
     if not text.strip() or len(text) > engine.settings.input_max_bytes:
         raise InputInvalid("a note needs text" if not text.strip() else "the note is too long")
+    masked = redact_text(text.strip(), engine.settings.redact_keys)
     with engine.database.begin() as connection:
         groups.lock_group(connection, group_id)
         now = engine.now(connection)
-        dlq.add_group_note(connection, group_id, author=who.by, text=text.strip(), now=now)
-        _record(connection, group_id, "note", who, now, after={"note": text.strip()})
+        dlq.add_group_note(connection, group_id, author=who.by, text=masked, now=now)
+        _record(connection, group_id, "note", who, now, after={"note": masked})
     log("group.changed", group_id=str(group_id), verb="note", by=who.by, reason=None)
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import httpx
+from fastapi.routing import iter_route_contexts
+from starlette.routing import BaseRoute, Mount
 
+from app.config import Settings
 from app.domain.access import Permission, Role, csrf_token
 from app.engine import access
 from app.engine.operate import Who
 from app.runtime import Runtime
-from app.server import create
+from app.server import create, routes
 from app.store.session import Database
 from tests.support.bell import RecordingBell
 from tests.support.clock import FakeClock
@@ -84,3 +88,20 @@ def sign_in(client: httpx.Client, name: str, password: str = PASSWORD, **more: A
 
 def csrf_of(client: httpx.Client) -> str:
     return csrf_token(client.cookies["remand_session"])
+
+
+def every_route(found: Sequence[BaseRoute], prefix: str = "") -> Iterator[str]:
+    for context in iter_route_contexts(found):
+        inner = context.original_route
+        if isinstance(inner, Mount):
+            if inner.path.startswith("/static") or inner.name == "static":
+                yield f"GET {prefix}{inner.path}/{{path}}"
+            else:
+                yield from every_route(getattr(inner.app, "routes", []), prefix + inner.path)
+            continue
+        for method in sorted((context.methods or set()) - {"HEAD"}):
+            yield f"{method} {prefix}{context.path}"
+
+
+NOWHERE = Settings(database_url="postgresql://nobody@127.0.0.1:1/x", broker_url="redis://127.0.0.1:1/0")
+ROUTES = sorted(set(every_route(routes(Runtime(NOWHERE)))))

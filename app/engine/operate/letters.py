@@ -27,6 +27,7 @@ from app.store import audit, dlq, repairs
 from app.store.dlq import DeadLetter
 from app.store.workflows import lock_workflow
 from app.telemetry import log
+from remand.redact import redact_text
 
 
 def requeue_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
@@ -132,7 +133,7 @@ def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
 
 
 def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
-    """Add a note; a closed entry takes notes too.
+    """Add a note, what looks like a secret in it masked; a closed entry takes notes too.
 
     Raises:
         InputInvalid: the note is empty or not text that can be stored.
@@ -140,16 +141,17 @@ def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
     if not text.strip():
         raise InputInvalid("a note needs text")
     json_text(text, "note", engine.settings.input_max_bytes)
+    masked = redact_text(text.strip(), engine.settings.redact_keys)
     with engine.database.begin() as connection:
         letter = dlq.lock_dead_letter(connection, letter_id)
         now = engine.now(connection)
-        dlq.add_note(connection, letter_id, author=who.by, text=text.strip(), now=now)
+        dlq.add_note(connection, letter_id, author=who.by, text=masked, now=now)
         entry = audit.Entry(
             "dead_letter.note",
             "dead_letter",
             str(letter_id),
             letter.workflow_id,
-            after={"note": text.strip()},
+            after={"note": masked},
         )
         audit.record(connection, entry, by=who.by, via=who.via, reason=None, now=now)
     log("dead_letter.noted", dead_letter_id=str(letter_id), by=who.by)

@@ -24,6 +24,7 @@ from app.store.session import Connection
 from app.store.steps import move_step
 from app.store.workflows import Workflow, lock_workflow
 from app.telemetry import log
+from remand.redact import redact_text
 
 LIVE_STEP = (*(state for state in StepState if not state.is_final), StepState.ERROR)
 
@@ -36,6 +37,11 @@ class Who:
     reason: str | None = None
     via: str = "cli"
     """cli, api, dashboard, celery or sweep."""
+
+    def __post_init__(self) -> None:
+        # People paste what they see: a reason is shown to everybody who looks at what was decided.
+        if self.reason is not None:
+            object.__setattr__(self, "reason", redact_text(self.reason))
 
 
 @dataclass(frozen=True, slots=True)
