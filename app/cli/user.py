@@ -38,7 +38,7 @@ FromVariable = Annotated[
     exits=(5,),
     examples=(
         "remand user add grace --role admin",
-        "pass show remand/grace | remand user add grace --role operator --password-stdin",
+        "cat password | remand user add grace --role operator --password-stdin",
     ),
 )
 def add(
