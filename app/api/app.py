@@ -15,6 +15,7 @@ from app.api import (
     groups,
     health,
     queues,
+    redrives,
     statistics,
     steps,
     templates,
@@ -24,7 +25,7 @@ from app.api.health import Looks
 from app.runtime import Runtime
 from app.web import errors
 
-_GUARDED = (workflows, steps, groups, statistics, dlq, templates, queues, breakers, audit)
+_GUARDED = (workflows, steps, groups, statistics, dlq, redrives, templates, queues, breakers, audit)
 
 
 def build(runtime: Runtime) -> FastAPI:

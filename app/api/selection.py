@@ -134,20 +134,9 @@ QUESTION = {"parameters": _parameters()}
 class Selection(Criteria):
     """The dead letters that something is to be done to; without any condition it needs `everything`."""
 
-    ids: list[UUID] | None = Field(None, max_length=MOST_IDS, description="Exactly these.")
-    everything: bool = Field(False, description="Yes, all open ones: nothing else is given.")
+    ids: list[UUID] = Field(default_factory=list, max_length=MOST_IDS, description="Exactly these.")
+    everything: bool = Field(False, description="Yes, every open one: nothing narrows it down.")
 
     def chosen(self) -> LetterFilter:
-        """Return the filter.
-
-        Raises:
-            InputInvalid: nothing is given, and `everything` is not said; or it is, beside something else.
-        """
-        wanted = self.wanted(tuple(self.ids or ()))
-        if wanted.is_empty and not self.everything:
-            raise InputInvalid(
-                "this selects every dead letter", hint="say what you mean, or `everything`: true"
-            )
-        if self.everything and not wanted.is_empty:
-            raise InputInvalid("`everything` excludes other conditions")
-        return wanted
+        """Return the filter."""
+        return self.wanted(tuple(self.ids))

@@ -10,6 +10,9 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.specs.openapi import checks as openapi
 
+from app.domain.letter_filter import LetterFilter
+from app.engine import redrive
+from app.engine.operate import Who
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.shapes import CHAIN, always, fails, shape
@@ -59,10 +62,12 @@ def _stock(web: Web) -> dict[str, str]:
     ids = harness.submit_many("t/chain", [{"order": n} for n in range(3)])
     harness.run_until_quiet()
     letter = harness.open_letter(ids[0])
+    planned = redrive.plan(web.engine, LetterFilter(group_id=letter.group_id), Who("test"))
     return {
         "workflow_id": str(ids[0]),
         "letter_id": str(letter.id),
         "group_id": str(letter.group_id),
+        "redrive_id": str(planned.redrive.id),
         "step": "b",
         "queue": "steps",
         "namespace": "t",

@@ -64,6 +64,12 @@ TABLE: dict[str, str | Permission] = {
     "GET /api/v1/dlq/groups/{group_id}": Permission.LETTERS_READ,
     "PATCH /api/v1/dlq/groups/{group_id}": Permission.LETTERS_WRITE,
     "POST /api/v1/dlq/groups/{group_id}/notes": Permission.LETTERS_WRITE,
+    "GET /api/v1/redrives": Permission.LETTERS_READ,
+    "POST /api/v1/redrives": Permission.LETTERS_WRITE,
+    "GET /api/v1/redrives/{redrive_id}": Permission.LETTERS_READ,
+    "PATCH /api/v1/redrives/{redrive_id}": Permission.LETTERS_WRITE,
+    "GET /api/v1/redrives/{redrive_id}/forecast": Permission.LETTERS_READ,
+    "GET /api/v1/redrives/{redrive_id}/items": Permission.LETTERS_READ,
     "GET /api/v1/audit": Permission.ADMIN_READ,
     # Dashboard
     "GET /": ANYBODY,
