@@ -14,7 +14,6 @@ HEAVY_JOBS ?= 2
 
 LIGHT_TESTS := $(wildcard tests/unit tests/contract tests/integration)
 HEAVY_TESTS := $(wildcard tests/acceptance tests/faults)
-SERVICE_TESTS := $(wildcard tests/integration tests/acceptance)
 # Without this plugin (and Docker's client behind it) a unit test run starts a second earlier.
 NO_CELERY_PLUGIN := -p no:celery -p no:docker_tools
 
@@ -77,20 +76,36 @@ bench-dlq-api: install ## Measure the API on a million dead letters; prints one 
 
 ## Test ---------------------------------------------------------------------------------------------
 
-.PHONY: test test-unit test-services test-libraries
-test: install ## Run the whole suite, on embedded servers unless REMAND_TEST_* name others
-	@status=0; \
-	$(BIN)/python -m pytest -n $(JOBS) $(LIGHT_TESTS) $(ARGS) || status=1; \
-	$(if $(HEAVY_TESTS),$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope $(HEAVY_TESTS) $(ARGS) || status=1;) \
-	exit $$status
+.PHONY: test test-light test-heavy test-unit test-libraries
+.PHONY: test-services test-services-light test-services-heavy test-broker services-named
+test: ## Run the whole suite, on embedded servers unless REMAND_TEST_* name others
+	@status=0; $(MAKE) test-light || status=1; $(MAKE) test-heavy || status=1; exit $$status
+
+test-light: install
+	@$(BIN)/python -m pytest -n $(JOBS) $(LIGHT_TESTS) $(ARGS)
+
+test-heavy: install
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope $(HEAVY_TESTS) $(ARGS)
 
 test-unit: install ## Run the unit tests only (seconds)
 	@$(BIN)/python -m pytest $(NO_CELERY_PLUGIN) tests/unit $(ARGS)
 
-test-services: install ## Integration and acceptance on REMAND_TEST_DATABASE_URL, REMAND_TEST_BROKER_URL
+test-services: ## Integration and acceptance on REMAND_TEST_DATABASE_URL, REMAND_TEST_BROKER_URL
+	@status=0; $(MAKE) test-services-light || status=1; $(MAKE) test-services-heavy || status=1; exit $$status
+
+# What asks for neither of the two servers brings its own, and has run in `make test`.
+test-services-light: install services-named
+	@$(BIN)/python -m pytest -n $(JOBS) -m servers tests/integration $(ARGS)
+
+test-services-heavy: install services-named
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m servers tests/acceptance $(ARGS)
+
+test-broker: install services-named ## Only what needs a broker: a further one on a database that is tested
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m broker tests/integration tests/acceptance $(ARGS)
+
+services-named:
 	@: "$${REMAND_TEST_DATABASE_URL:?name the PostgreSQL server to test on}" \
 	   "$${REMAND_TEST_BROKER_URL:?name the broker to test on}"
-	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope $(SERVICE_TESTS) $(ARGS)
 
 # The libraries the classifier knows are not the product's: they live in an environment of their own.
 CORPUS := .venv-corpus

@@ -19,6 +19,9 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 LEVELS = frozenset({"unit", "integration", "acceptance", "faults", "contract"})
+# All that reaches a server of the run goes through one of these; whoever starts servers alone asks for none.
+NEED_BROKER = frozenset({"broker_url", "any_broker_url", "open_site", "quiet_site"})
+NEED_SERVERS = NEED_BROKER | {"test_servers"}
 HERE = Path(__file__).parent
 
 
@@ -27,6 +30,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         level = item.path.relative_to(HERE).parts[0]
         if level in LEVELS:
             item.add_marker(level)
+        asked = set(getattr(item, "fixturenames", ()))
+        if asked & NEED_SERVERS:
+            item.add_marker("servers")
+        if asked & NEED_BROKER:
+            item.add_marker("broker")
 
 
 def refuse_undeclared(
