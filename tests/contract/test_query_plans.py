@@ -54,8 +54,8 @@ insert into remand.dead_letter_groups (id, fingerprint, cause, namespace, templa
   values (gen_random_uuid(), 'old', 'old', 't', 'old', '1', 'a', 'h', 'E', 'm', 'permanent', 'open',
     now(), now(), now());
 insert into remand.dead_letters (id, workflow_id, source, source_id, namespace, template, version, step,
-    handler, queue, dead_queue, group_id, attempts, reason, category, policy, rule, error_class, error_message,
-    worker, status, opened_at, triage_at, closed_by, closed_at, snapshot)
+    handler, queue, dead_queue, group_id, attempts, reason, category, policy, rule, error_class,
+    error_message, worker, status, opened_at, triage_at, closed_by, closed_at, snapshot)
   select o.id, o.id, 'step', o.id::text, 't', 'old', '1', 'a', 'h', 'steps', 'default', g.id, 1,
          'permanent_failure',
          'permanent', 'never', 'r', 'E', 'm', 'w', 'permanently_failed', now(), now(), 'old', now(), '{}'
