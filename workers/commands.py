@@ -11,13 +11,14 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from celery.worker.request import Request
 from pydantic import BaseModel, ConfigDict, ValidationError, validate_call
 
 from app.domain.errors import InputInvalid
 from app.engine import operate
 from app.engine import submit as submitting
 from app.engine.operate import Who
-from app.engine.submit import Request
+from app.engine.submit import Request as Submission
 from app.store.steps import steps_of
 from app.store.workflows import find_workflow
 from remand.errors import RemandError
@@ -25,6 +26,19 @@ from workers import process
 from workers.celery import app
 
 JSON = dict[str, Any]
+
+
+class Discreet(Request):
+    """A request that does not repeat what users gave: events, Flower and `celery inspect` see its name."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._argsrepr, self._kwargsrepr = "()", "{}"
+
+    def info(self, safe: bool = False) -> JSON:  # noqa: ARG002 - Celery's signature
+        """Return what `celery inspect` shows, never the arguments themselves."""
+        told: JSON = super().info(safe=True)
+        return told
 
 
 class Wanted(BaseModel):
@@ -51,7 +65,10 @@ def _command(name: str) -> Callable[[Callable[..., Any]], Any]:
             except RemandError as error:
                 return {"error": error.to_dict()}
 
-        return app.task(name=name, ignore_result=False)(answer)
+        # The answer is repeated by no event, either: it holds results.
+        return app.task(
+            name=name, ignore_result=False, Request="workers.commands:Discreet", resultrepr_maxsize=1
+        )(answer)
 
     return register
 
@@ -75,7 +92,7 @@ def submit(
     by: str = "celery",
 ) -> JSON:
     """Submit one workflow; give `id` (a UUIDv7) to make a repeated call the same one."""
-    request = Request(input, key, priority, id)
+    request = Submission(input, key, priority, id)
     answer = submitting.submit(process.engine(), template, request, by=by)
     return {"workflow_id": str(answer.workflow_id), "created": answer.created}
 
@@ -83,7 +100,7 @@ def submit(
 @_command("remand.submit_many")
 def submit_many(template: str, requests: list[Wanted], by: str = "celery") -> list[JSON]:
     """Submit many workflows of one template; a request has `input` and may have `key`, `priority`, `id`."""
-    wanted = [Request(one.input, one.key, one.priority, one.id) for one in requests]
+    wanted = [Submission(one.input, one.key, one.priority, one.id) for one in requests]
     answers = submitting.submit_many(process.engine(), template, wanted, by=by)
     return [{"workflow_id": str(answer.workflow_id), "created": answer.created} for answer in answers]
 
