@@ -7,6 +7,6 @@ or secrets. Ids that hold for a stretch of work are bound once with `bound`. Kno
 from structlog.contextvars import bound_contextvars as bound
 
 from app.telemetry.events import EVENTS, EventName, EventSpec
-from app.telemetry.lines import configure_logging, log
+from app.telemetry.lines import configure_logging, log, silence
 
-__all__ = ["EVENTS", "EventName", "EventSpec", "bound", "configure_logging", "log"]
+__all__ = ["EVENTS", "EventName", "EventSpec", "bound", "configure_logging", "log", "silence"]

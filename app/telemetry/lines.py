@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal, TextIO
 
 import structlog
@@ -28,6 +30,19 @@ class _Threshold:
 _threshold = _Threshold()
 
 
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Write no events of this context: what happens in it is only tried."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
 def log(event: EventName, **fields: object) -> None:
     """Write a catalogued event at the level the catalogue gives it.
 
@@ -39,7 +54,7 @@ def log(event: EventName, **fields: object) -> None:
     spec = EVENTS.get(event)
     if spec is None:
         raise LookupError(f"no event {event!r} in the catalogue: add it to app/telemetry/events.py")
-    if spec.level < _threshold.level:
+    if spec.level < _threshold.level or _silent.get():
         return
     structlog.stdlib.get_logger(LOGGER).log(spec.level, event, **fields)
 

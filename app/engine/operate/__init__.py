@@ -8,12 +8,15 @@ from app.engine.operate.letters import (
     requeue_letter,
     resolve_letter,
 )
+from app.engine.operate.preview import Preview, StepChange, preview
 from app.engine.operate.steps import complete_step, resolve_step, retry_step
 from app.engine.operate.turn import Decided, Who
 from app.engine.operate.workflows import cancel
 
 __all__ = [
     "Decided",
+    "Preview",
+    "StepChange",
     "Who",
     "cancel",
     "cancel_letter",
@@ -21,6 +24,7 @@ __all__ = [
     "complete_step",
     "give_up_letter",
     "note_letter",
+    "preview",
     "requeue_letter",
     "resolve_letter",
     "resolve_step",

@@ -1,0 +1,102 @@
+"""What a verb would do: the verb itself is run, looked at, and rolled back, so it cannot differ from it.
+
+It holds the rows that the verb locks for as long as it takes, rings no bell and writes no line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from app.domain.dag import descendants
+from app.engine.bell import SilentBell
+from app.engine.context import Engine
+from app.store import dlq
+from app.store.rehearsal import rehearsing
+from app.store.session import Database
+from app.store.steps import Step, steps_of
+from app.store.workflows import get_workflow
+from app.telemetry import silence
+
+_STARTED_AGAIN = ("pending", "enqueued")
+
+
+@dataclass(frozen=True, slots=True)
+class StepChange:
+    """A step that would move."""
+
+    step: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a verb would do."""
+
+    before: str
+    """State of the workflow."""
+    after: str
+    changes: tuple[StepChange, ...]
+    runs_again: tuple[str, ...]
+    """Steps that would be sent to work."""
+    then: tuple[str, ...]
+    """Steps behind them that have not run yet and follow if those go well."""
+    closes_letter: UUID | None
+    """The open dead letter that would be closed."""
+    opens_letter: UUID | None
+    """The dead letter that would be opened (again)."""
+    closed_as: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what programs read of it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def preview(engine: Engine, workflow_id: UUID, verb: Callable[[Engine], object]) -> Preview:
+    """Return what a verb on a workflow, its steps or its letter would do. Transaction: own, rolled back.
+
+    `verb` gets an engine in which nothing stays. Raises what the verb raises.
+    """
+    with rehearsing(engine.database) as database, silence():
+        tried = replace(engine, database=database, bell=SilentBell())
+        before, steps_before, letter_before = _look(database, workflow_id)
+        verb(tried)
+        after, steps_after, letter_after = _look(database, workflow_id)
+        closed = letter_before if letter_before != letter_after else None
+        closed_as = None if closed is None else str(dlq.get_dead_letter(database, closed).status)
+    changes = tuple(
+        StepChange(name, str(steps_before[name].state), str(step.state))
+        for name, step in steps_after.items()
+        if step.state != steps_before[name].state
+    )
+    again = tuple(one.step for one in changes if one.after in _STARTED_AGAIN)
+    return Preview(
+        before,
+        after,
+        changes,
+        again,
+        _behind(steps_after, again),
+        closed,
+        letter_after if letter_after != letter_before else None,
+        closed_as,
+    )
+
+
+def _look(database: Database, workflow_id: UUID) -> tuple[str, dict[str, Step], UUID | None]:
+    steps = {one.name: one for one in steps_of(database, workflow_id)}
+    with database.begin() as connection:
+        letter = dlq.open_letter_of(connection, workflow_id)
+    return str(get_workflow(database, workflow_id).state), steps, None if letter is None else letter.id
+
+
+def _behind(steps: dict[str, Step], again: tuple[str, ...]) -> tuple[str, ...]:
+    parents = {name: list(step.depends_on) for name, step in steps.items()}
+    follow = {name for one in again for name in descendants(parents, one)}
+    return tuple(
+        name
+        for name, step in steps.items()
+        if name in follow and name not in again and step.state == "pending"
+    )

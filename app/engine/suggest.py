@@ -1,0 +1,166 @@
+"""What may be behind a group of dead letters: each suggestion says from which facts it comes.
+
+Suggestions are no verdicts: they say what coincides. All reads are bounded, whatever the group's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from app.domain.errors import TemplateNotFound
+from app.engine.context import Engine
+from app.store import evidence, groups, redrive_forecast
+from app.store.dlq import DeadLetter
+from app.store.groups import Group
+from remand.redact import redact_json
+
+_DEPLOY_BEFORE = timedelta(minutes=60)
+_BREAKER_BEFORE = timedelta(minutes=30)
+_ENOUGH = 3
+"""Letters from which "all of them" says something."""
+_REQUEUED = 500
+_FIELDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What coincides with the failures."""
+
+    kind: str
+    """deploy, host, input, breaker, resolved_before or requeued_before."""
+    text: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def suggestions(engine: Engine, group_id: UUID) -> list[Suggestion]:
+    """Return what may be behind a group, the most telling first. Transaction: some short ones.
+
+    Raises:
+        GroupNotFound: no group has that id.
+    """
+    group = groups.get_group(engine.database, group_id)
+    return [
+        *_resolved_before(engine, group),
+        *_requeued_before(engine, group),
+        *_deploys(engine, group),
+        *_breakers(engine, group),
+        *_one_host(engine, group),
+        *_common_input(engine, group),
+    ]
+
+
+def suggestions_for(engine: Engine, letter: DeadLetter) -> list[Suggestion]:
+    """Return what may be behind a letter: what may be behind its group."""
+    return suggestions(engine, letter.group_id)
+
+
+def _resolved_before(engine: Engine, group: Group) -> Iterator[Suggestion]:
+    for one in (group, *groups.earlier(engine.database, group)):
+        if one.resolved_at is None:
+            continue
+        which = "this group" if one.id == group.id else f"{one.ref}, step {one.step}"
+        yield Suggestion(
+            "resolved_before",
+            f"The same cause ({which}) was resolved on {one.resolved_at:%Y-%m-%d %H:%M} UTC"
+            f" by {one.resolved_by}: {one.resolution or 'it is not said how'}",
+            {"group_id": str(one.id), "resolved_by": one.resolved_by, "letters": one.letters},
+        )
+
+
+def _requeued_before(engine: Engine, group: Group) -> Iterator[Suggestion]:
+    with engine.database.begin() as connection:
+        ended = redrive_forecast.requeues_ended(connection, [group.id], _REQUEUED).get(group.id)
+    if ended is None or not ended.succeeded + ended.failed:
+        return
+    total = ended.succeeded + ended.failed
+    share = ended.succeeded / total
+    told = "sending them back has helped" if share >= 0.5 else "sending them back has not helped"
+    yield Suggestion(
+        "requeued_before",
+        f"{total} letters of this group were sent back before, {ended.succeeded} went well"
+        f" ({share:.0%}): {told}",
+        {"requeued": total, "succeeded": ended.succeeded},
+    )
+
+
+def _deploys(engine: Engine, group: Group) -> Iterator[Suggestion]:
+    for one in evidence.deploys(engine.database, group.first_at - _DEPLOY_BEFORE, group.first_at):
+        minutes = (group.first_at - one.since).total_seconds() / 60
+        yield Suggestion(
+            "deploy",
+            f"Workers with version {one.version} came up {minutes:.0f} min before the first letter",
+            {"version": one.version, "since": one.since.isoformat()},
+        )
+
+
+def _breakers(engine: Engine, group: Group) -> Iterator[Suggestion]:
+    earliest = group.first_at - _BREAKER_BEFORE
+    for one in evidence.openings(engine.database, group.handler, group.step, earliest, group.last_at):
+        yield Suggestion(
+            "breaker",
+            f"The breaker of {one.name} opened at {one.at:%Y-%m-%d %H:%M} UTC:"
+            f" {one.reason or 'no reason given'}",
+            {"breaker": one.name, "at": one.at.isoformat()},
+        )
+
+
+def _one_host(engine: Engine, group: Group) -> Iterator[Suggestion]:
+    found = evidence.hosts(engine.database, group.id)
+    letters = sum(found.values())
+    if len(found) != 1 or letters < _ENOUGH:
+        return
+    [host] = found
+    queue = _queue_of(engine, group)
+    others = evidence.other_hosts(engine.database, queue, host) if queue else []
+    if others:
+        yield Suggestion(
+            "host",
+            f"All of the last {letters} letters come from {host};"
+            f" {', '.join(others[:3])} take from that queue, too",
+            {"host": host, "others": others, "letters": letters},
+        )
+
+
+def _queue_of(engine: Engine, group: Group) -> str | None:
+    try:
+        step = engine.templates.find(group.ref).template.step(group.step)
+    except TemplateNotFound:
+        return None
+    return None if step is None else step.queue
+
+
+def _common_input(engine: Engine, group: Group) -> Iterator[Suggestion]:
+    failed = evidence.inputs_of_letters(engine.database, group.id)
+    common = _shared(failed)
+    if len(failed) < _ENOUGH or not common:
+        return
+    well = evidence.inputs_that_went_well(engine.database, group.namespace, group.template)
+    shown = redact_json(common, engine.settings.redact_keys)
+    told = 0
+    for name, value in common.items():
+        alike = sum(isinstance(one, dict) and one.get(name) == value for one in well)
+        if not well or alike * 2 > len(well) or told == _FIELDS:
+            continue
+        told += 1
+        yield Suggestion(
+            "input",
+            f"All of the last {len(failed)} letters have {name} = {shown[name]!r} in their input;"
+            f" of {len(well)} that went well, {alike} have",
+            {"field": name, "value": shown[name], "letters": len(failed), "well": len(well), "alike": alike},
+        )
+
+
+def _shared(inputs: Sequence[Any]) -> dict[str, Any]:
+    """Return the plain fields that all inputs have with one value."""
+    if not inputs or not all(isinstance(one, dict) for one in inputs):
+        return {}
+    first = inputs[0]
+    return {
+        name: value
+        for name, value in first.items()
+        if isinstance(value, str | int | float | bool) and all(one.get(name) == value for one in inputs)
+    }
