@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, assert_never
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from fastapi import Body as InBody
 from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
-from app.api.answers import answer, page
+from app.api.answers import answer, page_of_lines
 from app.api.contract import CHANGES, Page, errors
 from app.api.dlq import NoteMade, NoteText
 from app.api.idempotency import OnceOf
@@ -32,7 +32,8 @@ from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import groups as store
 from app.store.dlq import Note
-from app.store.groups import Group
+from app.store.group_lines import list_lines
+from app.store.groups import Group, GroupFilter
 
 router = APIRouter(tags=["groups of dead letters"])
 _ONE = "/dlq/groups/{group_id}"
@@ -118,17 +119,11 @@ def list_groups(
     limit: Limit = 50,
 ) -> Response:
     """List the causes that letters died of: how many, since when, whose, and how it goes on."""
-    chosen = {} if state is None else {"states": state}
-    found = store.list_page(
-        engine.database, **chosen, namespace=namespace, template=template, owner=owner,
-        after=cursor, limit=limit, order=order,
-    )  # fmt: skip
-    trends = _trends(engine, found.items)
-    return page([{**_fields(one), "trend": trends[one.id]} for one in found.items], found.next)
-
-
-def _trends(engine: Engine, found: list[Group]) -> dict[UUID, list[int]]:
-    return store.trends(engine.database, [one.id for one in found], engine.instant())
+    wanted = GroupFilter(namespace=namespace, template=template, owner=owner, order=order)
+    if state is not None:
+        wanted = replace(wanted, states=tuple(state))
+    found = list_lines(engine.database, wanted, engine.instant(), after=cursor, limit=limit)
+    return page_of_lines(found.items, found.next)
 
 
 def _fields(group: Group) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def get_dead_letter(database: Database, letter_id: UUID) -> DeadLetter:
     Raises:
         DeadLetterNotFound: no entry has that id.
     """
-    with database.begin() as connection:
+    with database.reading() as connection:
         return _one(connection.execute(_select().where(dead_letters.c.id == letter_id)).first(), letter_id)
 
 
@@ -135,14 +135,14 @@ def list_dead_letters(
         query = query.where(dead_letters.c.template == name.partition(":")[0])
         if slash:
             query = query.where(dead_letters.c.namespace == namespace)
-    with database.begin() as connection:
+    with database.reading() as connection:
         return [_letter(row) for row in connection.execute(query)]
 
 
 def notes_of(database: Database, letter_id: UUID) -> list[Note]:
     """Read the notes of an entry, oldest first. Transaction: own."""
     query = sa.select(dead_letter_notes).where(dead_letter_notes.c.dead_letter_id == letter_id)
-    with database.begin() as connection:
+    with database.reading() as connection:
         rows = connection.execute(query.order_by(dead_letter_notes.c.id)).all()
     return [Note(row.at, row.author, row.text) for row in rows]
 

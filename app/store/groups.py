@@ -156,7 +156,7 @@ def get_group(database: Database, group_id: UUID) -> Group:
     Raises:
         GroupNotFound: no group has that id.
     """
-    with database.begin() as connection:
+    with database.reading() as connection:
         return _one(
             connection.execute(_select().where(dead_letter_groups.c.id == group_id)).first(), group_id
         )
@@ -189,6 +189,19 @@ def change_group(connection: sa.Connection, group_id: UUID, **values: object) ->
     )
 
 
+@dataclass(frozen=True, slots=True)
+class GroupFilter:
+    """Which groups are wanted, and in what order; None: any."""
+
+    states: tuple[GroupState, ...] = _ALIVE
+    """Empty: whatever state."""
+    namespace: str | None = None
+    template: str | None = None
+    owner: str | None = None
+    order: str = "recent"
+    """`recent`: those with the newest letter first; `largest`: those with the most open ones."""
+
+
 def list_page(
     database: Database,
     *,
@@ -207,32 +220,42 @@ def list_page(
     Raises:
         InputInvalid: the cursor is none, or the order is unknown.
     """
+    wanted = GroupFilter(tuple(states), namespace, template, owner, order)
+    with database.reading() as connection:
+        rows = [_group(row) for row in connection.execute(ranked(_select(), wanted, after).limit(limit + 1))]
+    last = rows[limit - 1] if len(rows) > limit else None
+    return Page(rows[:limit], None if last is None else rank(last.id, last.last_at, last.open_letters, order))
+
+
+def ranked(query: sa.Select[Any], wanted: GroupFilter, after: str | None) -> sa.Select[Any]:
+    """Return a query of groups, narrowed to those that are wanted, in their order, behind a cursor.
+
+    Raises:
+        InputInvalid: the cursor is none, or the order is unknown.
+    """
     table = dead_letter_groups.c
-    if order not in _ORDERS:
-        raise InputInvalid(f"groups have no order {order!r}", hint=f"known are {', '.join(_ORDERS)}")
-    key = _ORDERS[order]
-    query = _select().order_by(key.desc(), table.id.desc()).limit(limit + 1)
-    if states:
-        query = query.where(table.state.in_([str(one) for one in states]))
-    for column, value in ((table.namespace, namespace), (table.template, template), (table.owner, owner)):
-        if value is not None:
-            query = query.where(column == value)
-    if after is not None:
-        query = query.where(sa.tuple_(key, table.id) < _place(after, order))
-    with database.begin() as connection:
-        rows = [_group(row) for row in connection.execute(query)]
-    if len(rows) <= limit:
-        return Page(rows, None)
-    last = rows[limit - 1]
-    place = last.last_at.isoformat() if order == "recent" else last.open_letters
-    return Page(rows[:limit], f"{place}_{last.id}")
+    if wanted.order not in _ORDERS:
+        raise InputInvalid(f"groups have no order {wanted.order!r}", hint=f"known are {', '.join(_ORDERS)}")
+    key = _ORDERS[wanted.order]
+    query = query.order_by(key.desc(), table.id.desc())
+    if wanted.states:
+        query = query.where(table.state.in_([str(one) for one in wanted.states]))
+    for name in ("namespace", "template", "owner"):
+        if getattr(wanted, name) is not None:
+            query = query.where(table[name] == getattr(wanted, name))
+    return query if after is None else query.where(sa.tuple_(key, table.id) < _place(after, wanted.order))
+
+
+def rank(group_id: UUID, last_at: datetime, open_letters: int, order: str) -> str:
+    """Return the cursor of a group in a list of that order."""
+    return f"{last_at.isoformat() if order == 'recent' else open_letters}_{group_id}"
 
 
 def earlier(database: Database, group: Group) -> list[Group]:
     """Return other groups with the same cause, newest first: other steps, versions. Transaction: own."""
     table = dead_letter_groups.c
     query = _select().where(table.cause == group.cause, table.id != group.id)
-    with database.begin() as connection:
+    with database.reading() as connection:
         rows = connection.execute(query.order_by(table.last_at.desc()).limit(_EARLIER))
         return [_group(row) for row in rows]
 
@@ -242,22 +265,22 @@ def trends(database: Database, ids: Sequence[UUID], now: datetime) -> dict[UUID,
     last = now.replace(minute=0, second=0, microsecond=0)
     first = last - timedelta(hours=HOURS - 1)
     rows = database.call(
-        "select group_id, hour, opened from remand.dead_letter_hours"
-        " where group_id = any(%s::uuid[]) and hour >= %s",
-        (list(ids), first),
+        "select group_id, array_agg((extract(epoch from hour - %s) / 3600)::int), array_agg(opened)"
+        " from remand.dead_letter_hours where group_id = any(%s::uuid[]) and hour between %s and %s"
+        " group by 1",
+        (first, list(ids), first, last),
     )
     counted = {one: [0] * HOURS for one in ids}
-    for group_id, hour, opened in rows:
-        place = int((hour - first).total_seconds() // 3600)
-        if 0 <= place < HOURS:
-            counted[group_id][place] = opened
+    for group_id, places, opened in rows:
+        for place, letters in zip(places, opened, strict=True):
+            counted[group_id][place] = letters
     return counted
 
 
 def notes_of_group(database: Database, group_id: UUID) -> list[Note]:
     """Read the notes of a group, oldest first. Transaction: own."""
     query = sa.select(dead_letter_notes).where(dead_letter_notes.c.group_id == group_id)
-    with database.begin() as connection:
+    with database.reading() as connection:
         rows = connection.execute(query.order_by(dead_letter_notes.c.id)).all()
     return [Note(row.at, row.author, row.text) for row in rows]
 

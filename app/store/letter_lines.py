@@ -1,8 +1,4 @@
-"""Pages of dead letters as JSON text, written by Postgres: what a list shows costs Python next to nothing.
-
-A page of fifty letters is fifteen hundred values; to read each into Python, and to write it out again, takes
-longer than all of the query. The fields are those of `LetterRow`, instants as Python writes them.
-"""
+"""Pages of dead letters as JSON text; the fields are those of `LetterRow`."""
 
 from __future__ import annotations
 
@@ -12,10 +8,11 @@ import sqlalchemy as sa
 
 from app.domain.letter_filter import LetterFilter
 from app.store.letter_search import LetterRow, Page, most_urgent, newest, urgency
+from app.store.lines import line_of
 from app.store.session import Database
 from app.store.tables import dead_letters
 
-_INSTANT = 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"'
+_LINE = line_of(dead_letters, LetterRow.__slots__)
 
 
 def list_lines(database: Database, wanted: LetterFilter, *, after: str | None, limit: int) -> Page[str]:
@@ -47,17 +44,3 @@ def _read(database: Database, query: sa.Select[Any]) -> list[Any]:
 
 def _select() -> sa.Select[Any]:
     return sa.select(_LINE, dead_letters.c.id, dead_letters.c.triage_at).select_from(dead_letters)
-
-
-def _column(name: str) -> str:
-    if isinstance(dead_letters.c[name].type, sa.DateTime):
-        return f"to_char(dead_letters.{name} at time zone 'UTC', '{_INSTANT}') as {name}"
-    return f"dead_letters.{name}"
-
-
-# One piece of text, so that SQLAlchemy need not look at thirty columns to find the statement it has compiled.
-_LINE: sa.ColumnClause[str] = sa.literal_column(
-    "row_to_json((select line from (select "
-    + ", ".join(_column(name) for name in LetterRow.__slots__)
-    + ") line))::text"
-)
