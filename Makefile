@@ -71,6 +71,9 @@ bench: install ## Measure throughput, latency and rescue; prints one JSON line l
 bench-classify: install ## Measure the classifier: time, growth, accuracy; prints one JSON line last
 	@$(BIN)/python -m tests.benchmarks.classify $(ARGS)
 
+bench-redrive: install ## Measure bulk requeueing against one by one; prints one JSON line last
+	@$(BIN)/python -m tests.benchmarks.redrive $(ARGS)
+
 bench-dlq-api: install ## Measure the API on a million dead letters; prints one JSON line last
 	@$(BIN)/python -m tests.benchmarks.dlq_api $(ARGS)
 

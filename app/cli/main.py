@@ -20,6 +20,7 @@ from app.cli import (
     doctor,
     migrate,
     queue,
+    redrive,
     serve,
     server,
     step,
@@ -48,6 +49,7 @@ for _noun, _panel in (
     (audit, EXPLAIN),
 ):
     app.add_typer(_noun.GROUP.app, rich_help_panel=_panel)
+dlq.GROUP.app.add_typer(redrive.GROUP.app, name="redrive")
 _COMMANDS_OF_THE_ROOT = (up, demo, demo_outage, submit, migrate, server, serve, doctor, classify)
 _ORDER = ("up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "doctor", "classify")
 app.registered_commands.sort(key=lambda one: _ORDER.index(one.name or ""))

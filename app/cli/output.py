@@ -54,6 +54,13 @@ STATE_STYLES: Mapping[str, str] = {
     "ok": "green",
     "warn": "yellow",
     "fail": "red",
+    "canary": "cyan",
+    "finished": "green",
+    "succeeded": "green",
+    "stopped": "red",
+    "skipped": "yellow",
+    "not_found": "yellow",
+    "planned": "dim",
 }
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 BURST_SECONDS = 1.0
-"""How much unused time a rate makes up for at most: after a pause there is no flood."""
+"""How much unused time a rate makes up for, beside that of one letter: after a pause there is no flood."""
 
 
 class RedriveState(StrEnum):
@@ -74,12 +74,15 @@ class Pace:
 
 
 def pace(rate: float, paced_at: datetime | None, now: datetime) -> Pace:
-    """Return what a rate (per second) allows now. In any T seconds it allows rate × (T + one second) at most.
+    """Return what a rate (per second) allows now.
 
-    A rate below one a second makes up for the time of one letter instead of a second.
+    In any T seconds that is rate × (T + 1 second) and one letter at most. So much is made up for, so that sweeps
+    that come a little late keep to the rate, too.
     """
-    made_up = timedelta(seconds=max(BURST_SECONDS, 1 / rate))
-    since = max(paced_at, now - made_up) if paced_at is not None else now - made_up
+    if paced_at is None:
+        since = now - timedelta(seconds=max(BURST_SECONDS, 1 / rate))
+    else:
+        since = max(paced_at, now - timedelta(seconds=BURST_SECONDS + 1 / rate))
     # A hair more, so that a tenth of a second at 10 a second is one and not 0.9999.
     return Pace(max(0, math.floor((now - since).total_seconds() * rate + 1e-6)), rate, since)
 
