@@ -157,8 +157,10 @@ def _network(address: str | None) -> str:
         parsed = ipaddress.ip_address(address or "")
     except ValueError:
         return "unknown"
-    if parsed.version == 4:
+    if isinstance(parsed, ipaddress.IPv4Address):
         return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((parsed, 64), strict=False))
 
 

@@ -385,6 +385,15 @@ def test_one_address_cannot_try_one_password_on_many_accounts(engine: Engine) ->
         come(engine, "another", address="2001:db8:1::1")
 
 
+def test_ipv4_addresses_of_a_server_that_speaks_both_are_told_apart(engine: Engine) -> None:
+    for number in range(20):
+        fail(engine, 1, f"user{number}", address="::ffff:192.0.2.1")
+
+    with pytest.raises(TooManyLogins):
+        come(engine, "another", address="192.0.2.1")
+    fail(engine, 1, "another", address="::ffff:192.0.2.2")
+
+
 def test_an_account_of_ones_own_does_not_wash_an_address_clean(engine: Engine) -> None:
     access.add_user(engine, "own", Role.VIEWER, PASSWORD, WHO)
     for number in range(19):
