@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, assert_never
 from uuid import UUID
@@ -14,12 +15,23 @@ from starlette.responses import Response
 from app.api.answers import answer, page_of_lines
 from app.api.contract import CHANGES, Page, errors
 from app.api.idempotency import OnceOf
-from app.api.parts import Body, EngineOf, LetterId, LetterReader, LetterWriter, Prose, Reason, WorkflowId
+from app.api.parts import (
+    Body,
+    DryRun,
+    EngineOf,
+    LetterId,
+    LetterReader,
+    LetterWriter,
+    Prose,
+    Reason,
+    WorkflowId,
+)
 from app.api.selection import QUESTION, LetterQuestion
 from app.api.views import Decision, shown_attempt
 from app.engine import operate
 from app.engine.context import Engine
-from app.engine.operate import Decided, Who
+from app.engine.operate import Decided, Preview, Who
+from app.engine.suggest import Suggestion, suggestions_for
 from app.store.dlq import DeadLetter, Note, find_dead_letter, get_dead_letter, notes_of
 from app.store.letter_lines import list_lines, triage_lines
 from app.store.letter_search import LetterRow
@@ -63,6 +75,7 @@ class Simple(Body):
 
     action: Literal["claim", "give_up", "cancel"]
     reason: Reason = None
+    dry_run: DryRun = False
 
 
 class Resolve(Body):
@@ -71,6 +84,7 @@ class Resolve(Body):
     action: Literal["resolve"]
     whole_workflow: bool = Field(False, description="All of the workflow, not only what failed.")
     reason: Reason = None
+    dry_run: DryRun = False
 
 
 LetterAction = Annotated[Simple | Resolve, InBody(discriminator="action")]
@@ -86,6 +100,7 @@ class Why(Body):
     """Why something is decided."""
 
     reason: Reason = None
+    dry_run: DryRun = False
 
 
 @router.get("/dlq", response_model=Page[LetterRow], summary="List dead letters", openapi_extra=QUESTION)
@@ -148,7 +163,7 @@ def _verbs(letter: DeadLetter) -> list[str]:
 
 @router.patch(
     _ONE,
-    response_model=LetterDecision,
+    response_model=LetterDecision | Preview,
     summary="Take, resolve, give up or cancel a dead letter",
     responses={**CHANGES, **errors(404, 409)},
 )
@@ -156,7 +171,8 @@ def change_letter(
     engine: EngineOf, caller: LetterWriter, letter_id: LetterId, body: LetterAction
 ) -> Response:
     """Decide on a dead letter; where it does not stand so that this can be, 409 says how it stands."""
-    return _decided(letter_id, _act(engine, letter_id, body, caller.who(body.reason)))
+    who = caller.who(body.reason)
+    return _decided(engine, letter_id, body.dry_run, lambda tried: _act(tried, letter_id, body, who))
 
 
 def _act(engine: Engine, letter_id: UUID, body: Simple | Resolve, who: Who) -> Decided:
@@ -173,14 +189,17 @@ def _act(engine: Engine, letter_id: UUID, body: Simple | Resolve, who: Who) -> D
             assert_never(body)
 
 
-def _decided(letter_id: UUID, done: Decided) -> Response:
-    made = Decision.of(done)
+def _decided(engine: Engine, letter_id: UUID, dry_run: bool, act: Callable[[Engine], Decided]) -> Response:
+    if dry_run:
+        letter = get_dead_letter(engine.database, letter_id)
+        return answer(operate.preview(engine, letter.workflow_id, act))
+    made = Decision.of(act(engine))
     return answer({"id": letter_id, **{name: getattr(made, name) for name in Decision.__slots__}})
 
 
 @router.post(
     _ONE + "/requeue",
-    response_model=LetterDecision,
+    response_model=LetterDecision | Preview,
     summary="Send a dead letter back to work",
     responses={**CHANGES, **errors(404, 409)},
 )
@@ -188,10 +207,25 @@ def requeue_letter(
     engine: EngineOf, caller: LetterWriter, once: OnceOf, letter_id: LetterId, body: Why
 ) -> Response:
     """Run the failed steps again with fresh attempts; the workflow goes on from there."""
-    return once.run(
-        body,
-        lambda _: _decided(letter_id, operate.requeue_letter(engine, letter_id, caller.who(body.reason))),
-    )
+    who = caller.who(body.reason)
+
+    def act(_: UUID) -> Response:
+        return _decided(
+            engine, letter_id, body.dry_run, lambda tried: operate.requeue_letter(tried, letter_id, who)
+        )
+
+    return once.run(body, act)
+
+
+@router.get(
+    _ONE + "/suggestions",
+    response_model=list[Suggestion],
+    summary="Say what may be behind a dead letter",
+    responses=errors(404),
+)
+def suggest(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
+    """Say what coincides with the failures of its group, each with the facts it comes from."""
+    return answer(suggestions_for(engine, get_dead_letter(engine.database, letter_id)))
 
 
 @router.get(

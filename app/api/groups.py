@@ -30,6 +30,7 @@ from app.domain.states import GroupState
 from app.engine import groups
 from app.engine.context import Engine
 from app.engine.operate import Who
+from app.engine.suggest import Suggestion, suggestions
 from app.store import groups as store
 from app.store.dlq import Note
 from app.store.group_lines import list_lines
@@ -144,6 +145,17 @@ def show_group(engine: EngineOf, caller: LetterReader, group_id: GroupId) -> Res
             "notes": store.notes_of_group(engine.database, group_id),
         }
     )
+
+
+@router.get(
+    _ONE + "/suggestions",
+    response_model=list[Suggestion],
+    summary="Say what may be behind a group",
+    responses=errors(404),
+)
+def suggest(engine: EngineOf, caller: LetterReader, group_id: GroupId) -> Response:
+    """Say what coincides with its failures, the most telling first, each with the facts it comes from."""
+    return answer(suggestions(engine, group_id))
 
 
 @router.patch(

@@ -22,6 +22,10 @@ Prose = Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$
 """A note or a reason."""
 Reason = Annotated[Prose | None, Field(description="Why: recorded with the decision.")]
 
+DryRun = Annotated[
+    bool, Field(description="Only say what it would do: nothing is changed; the answer is a preview.")
+]
+
 WorkflowId = Annotated[UUID, Path(description="Id of a workflow.")]
 StepName = Annotated[Line, Path(description="Name of a step, as its template has it.")]
 LetterId = Annotated[UUID, Path(description="Id of a dead letter.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, assert_never
+from uuid import UUID
 
 from fastapi import APIRouter
 from fastapi import Body as InBody
@@ -12,9 +13,20 @@ from starlette.responses import Response
 
 from app.api.answers import answer
 from app.api.contract import CHANGES, errors
-from app.api.parts import Body, EngineOf, Reason, StepName, WorkflowId, WorkflowReader, WorkflowWriter
+from app.api.parts import (
+    Body,
+    DryRun,
+    EngineOf,
+    Reason,
+    StepName,
+    WorkflowId,
+    WorkflowReader,
+    WorkflowWriter,
+)
 from app.api.views import Decision, shown_attempt, shown_step
 from app.engine import operate
+from app.engine.context import Engine
+from app.engine.operate import Decided, Preview, Who
 from app.store.steps import Attempt, Step, attempts_of, get_step, steps_of
 from app.store.workflows import get_workflow
 
@@ -44,6 +56,7 @@ class RetryStep(Body):
     action: Literal["retry"]
     input: Any = Field(None, description="Run it with this input instead of the workflow's.")
     reason: Reason = None
+    dry_run: DryRun = False
 
 
 class ResolveStep(Body):
@@ -51,6 +64,7 @@ class ResolveStep(Body):
 
     action: Literal["resolve"]
     reason: Reason = None
+    dry_run: DryRun = False
 
 
 class CompleteStep(Body):
@@ -59,6 +73,7 @@ class CompleteStep(Body):
     action: Literal["complete"]
     result: Any = Field(description="What its handler would have returned.")
     reason: Reason = None
+    dry_run: DryRun = False
 
 
 StepAction = Annotated[RetryStep | ResolveStep | CompleteStep, InBody(discriminator="action")]
@@ -95,7 +110,7 @@ def list_attempts(
 
 @router.patch(
     _STEP,
-    response_model=StepDecision,
+    response_model=StepDecision | Preview,
     summary="Retry, resolve or complete a step",
     responses={**CHANGES, **errors(404, 409)},
 )
@@ -104,14 +119,27 @@ def change_step(
 ) -> Response:
     """Decide on a step; the workflow goes on, and its dead letter closes when nothing else is in error."""
     who = caller.who(body.reason)
+    if body.dry_run:
+        return answer(
+            operate.preview(engine, workflow_id, lambda tried: _act(tried, workflow_id, step, body, who))
+        )
+    decided = Decision.of(_act(engine, workflow_id, step, body, who))
+    return answer({"step": step, **{name: getattr(decided, name) for name in Decision.__slots__}})
+
+
+def _act(
+    engine: Engine,
+    workflow_id: UUID,
+    step: str,
+    body: RetryStep | ResolveStep | CompleteStep,
+    who: Who,
+) -> Decided:
     match body:
         case RetryStep():
-            done = operate.retry_step(engine, workflow_id, step, who, new_input=body.input)
+            return operate.retry_step(engine, workflow_id, step, who, new_input=body.input)
         case ResolveStep():
-            done = operate.resolve_step(engine, workflow_id, step, who)
+            return operate.resolve_step(engine, workflow_id, step, who)
         case CompleteStep():
-            done = operate.complete_step(engine, workflow_id, step, who, result=body.result)
+            return operate.complete_step(engine, workflow_id, step, who, result=body.result)
         case _:
             assert_never(body)
-    decided = Decision.of(done)
-    return answer({"step": step, **{name: getattr(decided, name) for name in Decision.__slots__}})

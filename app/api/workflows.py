@@ -18,6 +18,7 @@ from app.api.idempotency import OnceOf
 from app.api.parts import (
     After,
     Body,
+    DryRun,
     EngineOf,
     Limit,
     Line,
@@ -30,6 +31,7 @@ from app.api.views import Decision, OpenLetter, WorkflowLine, shown_step
 from app.domain.states import WorkflowState
 from app.engine import operate
 from app.engine.context import Engine
+from app.engine.operate import Preview
 from app.engine.submit import Request as Wanted
 from app.engine.submit import submit
 from app.store.dlq import list_dead_letters
@@ -86,6 +88,7 @@ class WorkflowAction(Body):
 
     action: Literal["cancel"] = Field(description="What to do.")
     reason: Reason = None
+    dry_run: DryRun = False
 
 
 @router.get("/workflows", response_model=WorkflowPage, summary="Find workflows")
@@ -199,7 +202,7 @@ def workflow_history(
 
 @router.patch(
     "/workflows/{workflow_id}",
-    response_model=Decision,
+    response_model=Decision | Preview,
     summary="Cancel a workflow",
     responses={**CHANGES, **errors(404, 409)},
 )
@@ -207,5 +210,9 @@ def change_workflow(
     engine: EngineOf, caller: WorkflowWriter, workflow_id: WorkflowId, body: WorkflowAction
 ) -> Response:
     """Cancel a workflow that has not ended; results that running steps still bring are refused."""
-    done = operate.cancel(engine, workflow_id, caller.who(body.reason))
-    return answer(Decision.of(done))
+    who = caller.who(body.reason)
+    if body.dry_run:
+        return answer(
+            operate.preview(engine, workflow_id, lambda tried: operate.cancel(tried, workflow_id, who))
+        )
+    return answer(Decision.of(operate.cancel(engine, workflow_id, who)))

@@ -70,6 +70,8 @@ TABLE: dict[str, str | Permission] = {
     "PATCH /api/v1/redrives/{redrive_id}": Permission.LETTERS_WRITE,
     "GET /api/v1/redrives/{redrive_id}/forecast": Permission.LETTERS_READ,
     "GET /api/v1/redrives/{redrive_id}/items": Permission.LETTERS_READ,
+    "GET /api/v1/dlq/{letter_id}/suggestions": Permission.LETTERS_READ,
+    "GET /api/v1/dlq/groups/{group_id}/suggestions": Permission.LETTERS_READ,
     "GET /api/v1/audit": Permission.ADMIN_READ,
     # Dashboard
     "GET /": ANYBODY,

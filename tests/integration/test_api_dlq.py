@@ -238,3 +238,41 @@ def test_who_may_only_look_changes_nothing(harness: Harness, web: Web) -> None:
         assert send(viewer, method, path, 403, **body)["error"]["code"] == "NOT_ALLOWED"
     assert get(web.nobody(), f"/dlq/{letter}", 401)["error"]["code"] == "NOT_SIGNED_IN"
     assert harness.open_letter(get(viewer, f"/dlq/{letter}")["workflow_id"]).status == "pending"
+
+
+@pytest.mark.parametrize("action", ["resolve", "give_up", "cancel"])
+def test_a_dry_run_says_what_would_be_and_changes_nothing(
+    harness: Harness, client: Client, action: str
+) -> None:
+    [letter] = fail(harness)
+    before = get(client, f"/dlq/{letter}")
+    told = send(client, "PATCH", f"/dlq/{letter}", action=action, dry_run=True)
+    assert (told["before"], told["closes_letter"]) == ("blocked_by_failures", str(letter))
+    assert get(client, f"/dlq/{letter}") == before
+    done = send(client, "PATCH", f"/dlq/{letter}", action=action)
+    assert (done["before"], done["after"]) == (told["before"], told["after"])
+
+
+def test_a_dry_run_of_a_requeue_names_what_runs_again(harness: Harness, client: Client) -> None:
+    [letter] = fail(harness)
+    harness.bell.take()
+    told = send(client, "POST", f"/dlq/{letter}/requeue", dry_run=True)
+    assert (told["runs_again"], told["then"]) == (["b"], ["c", "d"])
+    workflow = get(client, f"/dlq/{letter}")["workflow_id"]
+    step = send(client, "PATCH", f"/workflows/{workflow}/steps/b", action="retry", dry_run=True)
+    assert step["runs_again"] == ["b"]
+    whole = send(client, "PATCH", f"/workflows/{workflow}", action="cancel", dry_run=True)
+    assert (whole["after"], whole["closed_as"]) == ("cancelled", "cancelled")
+    assert (harness.open_letter(UUID(workflow)).id, harness.bell.take()) == (letter, [])
+
+
+def test_suggestions_say_what_they_come_from(harness: Harness, client: Client) -> None:
+    [letter] = fail(harness)
+    group = get(client, f"/dlq/{letter}")["group_id"]
+    send(client, "PATCH", f"/dlq/{letter}", action="cancel")
+    send(client, "PATCH", f"/dlq/groups/{group}", action="resolve", reason="list was stale")
+    [again] = fail(harness)
+    told = get(client, f"/dlq/{again}/suggestions")
+    assert [one["kind"] for one in told][:1] == ["resolved_before"]
+    assert "list was stale" in told[0]["text"]
+    assert get(client, f"/dlq/groups/{group}/suggestions") == told
