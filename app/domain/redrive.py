@@ -76,8 +76,8 @@ class Pace:
 def pace(rate: float, paced_at: datetime | None, now: datetime) -> Pace:
     """Return what a rate (per second) allows now.
 
-    In any T seconds that is rate × (T + 1 second) and one letter at most. So much is made up for, so that sweeps
-    that come a little late keep to the rate, too.
+    In any T seconds that is rate × (T + 1 second) and one letter at most. So much is made up for, so that
+    sweeps that come a little late keep to the rate, too.
     """
     if paced_at is None:
         since = now - timedelta(seconds=max(BURST_SECONDS, 1 / rate))
