@@ -154,6 +154,7 @@ lock: install ## Write requirements/ anew from pyproject.toml (newer versions: A
 
 docs: install ## Write the generated parts of docs/ anew
 	@$(BIN)/python -m app.cli.docgen
+	@$(BIN)/python -m app.api.reference
 
 schema: install ## Write the unreleased migration anew from app/store/tables and app/store/sql
 	@$(BIN)/python -m migrations.draft

@@ -16,7 +16,8 @@ The same nouns, verbs and JSON as the command line.
 - **Who**: `Authorization: Bearer rmd_…`, a token made with `remand token create`. Reading needs the role
   viewer, changing operator, the audit log and dead queues admin; a token may be narrower than its role.
 - **Lists** come in pages: `next` is the cursor of the page behind, null on the last. A cursor stays good
-  while rows come and go: what was there when the list was begun is neither missed nor shown twice.
+  while rows come and go: what was there when the list was begun is neither missed nor shown twice (but for
+  groups, which move up when they get another letter).
 - **Errors** have one shape, `{"error": {"code", "message", "hint", "details"}}`; codes are stable. 409 says
   that the thing is not in a state that allows this, and in `details` in which state it is.
 - **Idempotency-Key** on a POST makes a repetition safe for a day: the first answer comes again, with the

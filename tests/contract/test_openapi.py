@@ -1,0 +1,65 @@
+"""The OpenAPI document and the page made from it keep their promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.api import reference
+from app.api.app import build
+from app.api.contract import document
+from app.config import Settings
+from app.runtime import Runtime
+
+ROOT = Path(__file__).parents[2]
+MADE = document(build(Runtime(Settings(database_url="postgresql://nobody@127.0.0.1:1/none"))))
+OPERATIONS = [
+    (method, path, operation)
+    for path, operations in MADE["paths"].items()
+    for method, operation in operations.items()
+]
+
+
+def test_the_page_of_the_reference_is_that_of_the_code() -> None:
+    assert (ROOT / reference.PAGE).read_text() == reference.page(MADE), "run `make docs`"
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=lambda one: str(one)[:60])
+def test_an_operation_says_what_it_does_and_how_it_fails(
+    method: str, path: str, operation: dict[str, Any]
+) -> None:
+    assert operation["summary"]
+    assert operation["description"].strip()
+    if path.startswith("/health/"):
+        assert operation["security"] == []
+        return
+    assert {"401", "403", "422", "503"} <= set(operation["responses"])
+    if "{" in path:
+        assert "404" in operation["responses"]
+    if method in {"post", "patch"}:
+        assert {"400", "413"} <= set(operation["responses"])
+    for status, answer in operation["responses"].items():
+        schema = answer["content"]["application/json"].get("schema", {})
+        assert (schema.get("$ref") == "#/components/schemas/ErrorAnswer") == (int(status) >= 400)
+
+
+def test_no_shape_of_the_framework_shows_through() -> None:
+    text = json.dumps(MADE)
+    assert "HTTPValidationError" not in text
+    assert "ValidationError" not in MADE["components"]["schemas"]
+
+
+def test_every_list_that_grows_has_pages() -> None:
+    grows = ("/workflows", "/dlq", "/dlq/groups", "/dlq/investigation-queue", "/redrives", "/audit")
+    for path in (*grows, "/redrives/{redrive_id}/items", "/templates"):
+        operation = MADE["paths"][path]["get"]
+        names = {one["name"] for one in operation["parameters"]}
+        assert {"cursor", "limit"} <= names, path
+
+
+def test_every_id_is_unique() -> None:
+    ids = [operation["operationId"] for _, _, operation in OPERATIONS]
+    assert len(ids) == len(set(ids))
