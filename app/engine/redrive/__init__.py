@@ -4,7 +4,7 @@ A redrive is a durable order in Postgres. Verbs here only move the order; `app.e
 it out, batch by batch, and whoever crashes on the way leaves nothing half done.
 """
 
-from app.engine.redrive.forecast import Check, Forecast, GroupShare, forecast
+from app.engine.redrive.outlook import Check, Forecast, GroupShare, forecast
 from app.engine.redrive.plan import Options, Plan, plan
 from app.engine.redrive.progress import Progress, progress
 from app.engine.redrive.verbs import cancel, pause, resume, start

@@ -15,7 +15,7 @@ from app.domain.queues import BUILT_IN
 from app.domain.redrive import RedriveState, RedriveVerb
 from app.engine.context import Engine
 from app.engine.operate import Who
-from app.engine.redrive.forecast import Forecast, forecast
+from app.engine.redrive.outlook import Forecast, forecast
 from app.store import redrives
 from app.store.redrives import Redrive
 from app.telemetry import log
