@@ -27,18 +27,46 @@ WHO = Who("test")
 
 
 class InProcess(httpx.BaseTransport):
-    """Hands requests to an ASGI application, each in a loop of its own."""
+    """Hands requests to an application, each in a loop of its own; of an endless answer only its head."""
 
     def __init__(self, app: Any, address: str) -> None:
-        self._transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
+        self._app, self._address = app, address
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
         return asyncio.run(self._handle(request))
 
     async def _handle(self, request: httpx.Request) -> httpx.Response:
-        answer = await self._transport.handle_async_request(request)
-        return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+        told: asyncio.Queue[Any] = asyncio.Queue()
+        serving = asyncio.create_task(self._serve(request, told))
+        status, headers, body = 500, [], b""
+        while (message := await told.get()) is not None:
+            if message["type"] == "http.response.start":
+                status, headers = message["status"], message["headers"]
+                if any(b"event-stream" in value for _, value in headers):
+                    break
+            body += message.get("body", b"")
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        return httpx.Response(status, headers=headers, content=body)
+
+    async def _serve(self, request: httpx.Request, told: asyncio.Queue[Any]) -> None:
+        given = [{"type": "http.request", "body": request.content, "more_body": False}]
+
+        async def receive() -> Any:
+            return given.pop() if given else await asyncio.Event().wait()
+
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": request.method,
+            "scheme": request.url.scheme, "path": request.url.path, "root_path": "",
+            "raw_path": request.url.raw_path.partition(b"?")[0], "query_string": request.url.query,
+            "headers": [(name.lower(), value) for name, value in request.headers.raw],
+            "client": (self._address, 50_000), "server": (request.url.host, request.url.port or 80),
+        }  # fmt: skip
+        try:
+            await self._app(scope, receive, told.put)
+        finally:
+            await told.put(None)
 
 
 class Web:
