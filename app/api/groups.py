@@ -53,7 +53,8 @@ class GroupShown(GroupLine):
     """A group with what is needed to decide."""
 
     hit_share: float | None
-    """Share of the template's workflows of the last 24 hours that came into it; null: it had none."""
+    """Share of the template's workflows that came into it; null: it had none. Of the last 24 hours, and of
+    these the newest 10 000 of all templates."""
     statuses: dict[str, int]
     """Its newest 10 000 letters by status."""
     earlier: list[Group]

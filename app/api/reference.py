@@ -59,7 +59,7 @@ def _operation(made: dict[str, Any], method: str, path: str, operation: dict[str
         yield "| parameter | in | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     for name, schema in _bodies(made, operation):
         yield f"Body {name}: {schema.get('description', '')}\n"
-        fields = [_field(made, *one, schema) for one in schema["properties"].items()]
+        fields = [_field(field, told, schema) for field, told in schema["properties"].items()]
         yield "| field | type | what |\n|---|---|---|\n" + "\n".join(fields) + "\n"
     statuses = " · ".join(f"`{status}`" for status in sorted(operation["responses"]))
     yield f"Answers: {statuses}\n"
@@ -80,7 +80,7 @@ def _bodies(made: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[s
         yield f"`{name}`", made["components"]["schemas"][name]
 
 
-def _field(made: dict[str, Any], name: str, field: dict[str, Any], body: dict[str, Any]) -> str:
+def _field(name: str, field: dict[str, Any], body: dict[str, Any]) -> str:
     required = " (required)" if name in body.get("required", ()) else ""
     return f"| `{name}`{required} | {_cell(_type(field))} | {_cell(field.get('description', ''))} |"
 

@@ -22,7 +22,7 @@ from app.store.session import Connection
 from app.telemetry import log
 from remand.redact import redact_text
 
-_LOOKED_AT = 50_000
+_LOOKED_AT = 10_000
 _LETTERS = 10_000
 
 
@@ -34,7 +34,8 @@ class Standing:
     trend: list[int]
     """Letters opened in each of the last 24 hours, oldest first."""
     hit_share: float | None
-    """Share of the template's workflows of the last 24 hours that came into the group; None: it had none."""
+    """Share of the template's workflows that came into it; None: it had none. Of the last 24 hours, and of
+    these the newest 10 000 of all templates."""
     statuses: dict[str, int]
     """Its newest 10 000 letters by status."""
     earlier: list[Group]
@@ -54,11 +55,10 @@ def standing(engine: Engine, group_id: UUID) -> Standing:
         now = engine.now(connection)
     trend = groups.trends(database, [group_id], now)[group_id]
     since = now - timedelta(hours=HOURS)
-    of_template = groups.workflows_since(database, group.namespace, group.template, since, _LOOKED_AT)
     return Standing(
         group,
         trend,
-        min(1.0, sum(trend) / of_template) if of_template else None,
+        groups.hit_share(database, group, since, _LOOKED_AT),
         groups.statuses_of(database, group_id, _LETTERS),
         groups.earlier(database, group),
     )

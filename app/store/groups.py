@@ -309,18 +309,37 @@ def statuses_of(database: Database, group_id: UUID, at_most: int) -> dict[str, i
     return {row[0]: row[1] for row in rows}
 
 
-def workflows_since(database: Database, namespace: str, template: str, since: datetime, at_most: int) -> int:
-    """Count workflows of a template, all versions, that were submitted since; looks at the newest `at_most`.
+def hit_share(database: Database, group: Group, since: datetime, at_most: int) -> float | None:
+    """Return which share of the template's workflows came into a group, all its versions; None: it had none.
 
-    Transaction: own.
+    Looks at the workflows submitted since then, the newest `at_most` of all templates. Transaction: own.
     """
-    rows = database.call(
-        "select count(*) from (select template_id from remand.workflows where id >= %s"
-        " order by id desc limit %s) f"
-        " where f.template_id in (select id from remand.templates where namespace = %s and name = %s)",
-        (first_id_at(since), at_most, namespace, template),
-    )
-    return int(rows[0][0])
+    with database.cursor() as cursor:
+        cursor.execute(
+            _HIT,
+            {
+                "since": first_id_at(since),
+                "at_most": at_most,
+                "namespace": group.namespace,
+                "template": group.template,
+                "group": group.id,
+            },
+        )
+        [(of_template, hit)] = cursor.fetchall()
+    return min(1.0, hit / of_template) if of_template else None
+
+
+# A letter is younger than its workflow: ids bound the scan of the group's letters, too.
+_HIT = """
+with looked as materialized (
+  select id, template_id from remand.workflows where id >= %(since)s order by id desc limit %(at_most)s),
+edge as (select id from looked order by id limit 1)
+select (select count(*) from looked l where l.template_id in
+         (select t.id from remand.templates t where t.namespace = %(namespace)s and t.name = %(template)s)),
+       (select count(*) from (
+          select from remand.dead_letters d, edge e
+           where d.group_id = %(group)s and d.id > e.id and d.workflow_id >= e.id limit %(at_most)s) x)
+"""
 
 
 def _select() -> sa.Select[Any]:

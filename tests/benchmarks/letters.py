@@ -82,6 +82,18 @@ select pg_temp.id_at((extract(epoch from l.opened_at) * 1000)::bigint, row_numbe
   from remand.dead_letters l, generate_series(1, 2) k where l.status = 'investigating'
 """
 
+# What the share of workflows hit is reckoned from: as many that go well as become letters, of the last day.
+_WORKFLOWS = """
+insert into remand.templates (namespace, name, version, definition, hash, on_failure, created_at)
+select distinct namespace, template, '1', '{}'::jsonb, md5(namespace || template), 'fail_fast', now()
+  from remand.dead_letter_groups;
+insert into remand.workflows
+  (id, template_id, created_at, input, submitted_by, priority, state, state_since, open_steps)
+select pg_temp.id_at((extract(epoch from at) * 1000)::bigint, n),
+       1 + n % (select count(*) from remand.templates), at, '{}', 'bench', 5, 'complete', at, 0
+  from (select n, now() - make_interval(secs => n * 86400.0 / 50000) as at from generate_series(1, 50000) n) x
+"""
+
 _COUNTS = """
 insert into remand.dead_letter_counts
   (namespace, template, dead_queue, reason, category, policy, status, now, ever, closed_seconds)
@@ -105,7 +117,7 @@ def fill(database: Database, letters: int, open_letters: int) -> None:
     given = {"letters": letters, "open": open_letters, "groups": min(GROUPS, letters // 10), "days": DAYS}
     with database.cursor() as cursor:
         cursor.execute(_QUIET)
-        for sql in (_ID, _GROUPS, _LETTERS, _NOTES, _COUNTS):
+        for sql in (_ID, _GROUPS, _LETTERS, _NOTES, _WORKFLOWS, _COUNTS):
             cursor.execute(sql, given if "%(" in sql else None)
         cursor.execute("reset all")
         cursor.execute("vacuum analyze remand.dead_letters")
