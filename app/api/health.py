@@ -53,12 +53,19 @@ class Looks:
         self._found: list[Check] = []
 
     def look(self, engine: Engine) -> list[Check]:
-        """Return what was found at most `KEPT_SECONDS` ago."""
-        with self._lock:
-            if time.monotonic() >= self._until:
-                self._found = checks(engine)
-                self._until = time.monotonic() + KEPT_SECONDS
-            return self._found
+        """Return what was found at most `KEPT_SECONDS` ago, or before the look that is under way."""
+        # A look takes seconds while a server is away: who comes meanwhile hears of the one before.
+        if time.monotonic() >= self._until and self._lock.acquire(blocking=not self._found):
+            try:
+                self._look(engine)
+            finally:
+                self._lock.release()
+        return self._found
+
+    def _look(self, engine: Engine) -> None:
+        if time.monotonic() >= self._until:
+            self._found = checks(engine)
+            self._until = time.monotonic() + KEPT_SECONDS
 
 
 @router.get("/health/live", response_model=Live, summary="Does this process answer?", openapi_extra=_OPEN)

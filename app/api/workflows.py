@@ -28,6 +28,7 @@ from app.api.parts import (
     WorkflowWriter,
 )
 from app.api.views import Decision, OpenLetter, WorkflowLine, shown_step
+from app.domain.errors import InputInvalid
 from app.domain.states import WorkflowState
 from app.engine import operate
 from app.engine.context import Engine
@@ -127,6 +128,8 @@ def list_workflows(
 def _input_conditions(request: Request) -> Iterator[tuple[str, str]]:
     for name, value in request.query_params.multi_items():
         if name.startswith("input.") and len(name) > len("input."):
+            if "\0" in name + value:
+                raise InputInvalid(f"{name!r} contains NUL, which no input does")
             yield name.removeprefix("input."), value
 
 
