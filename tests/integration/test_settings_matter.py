@@ -1183,3 +1183,10 @@ def test_web_threads_is_how_many_requests_are_worked_on_at_a_time(web_with: WebW
 
     assert anyio.run(live) == threads
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+@pytest.mark.parametrize("url", [None, "https://flower.example"])
+def test_web_flower_url_is_where_the_dashboard_leads(web_with: WebWith, url: str | None) -> None:
+    page = web_with(flower_url=url).browser("viewer").get("/")
+
+    assert ('href="https://flower.example"' in page.text) is (url is not None)
