@@ -16,7 +16,7 @@ from app.cli import (
     config,
     demo,
     demo_outage,
-    dlq,
+    dlq_verbs,
     doctor,
     migrate,
     queue,
@@ -39,7 +39,7 @@ app = ROOT.app
 for _noun, _panel in (
     (workflow, WORK),
     (step, WORK),
-    (dlq, WORK),
+    (dlq_verbs, WORK),
     (queue, WORK),
     (breaker, WORK),
     (template, WORK),
@@ -49,7 +49,7 @@ for _noun, _panel in (
     (audit, EXPLAIN),
 ):
     app.add_typer(_noun.GROUP.app, rich_help_panel=_panel)
-dlq.GROUP.app.add_typer(redrive.GROUP.app, name="redrive")
+dlq_verbs.GROUP.app.add_typer(redrive.GROUP.app, name="redrive")
 _COMMANDS_OF_THE_ROOT = (up, demo, demo_outage, submit, migrate, server, serve, doctor, classify)
 _ORDER = ("up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "doctor", "classify")
 app.registered_commands.sort(key=lambda one: _ORDER.index(one.name or ""))
