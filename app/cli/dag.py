@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rich.text import Text
 
-from app.domain.dag import Parents, children_of, descendants, layers
+from app.domain.dag import Parents, children_of, layers, with_waypoints, without_implied
 
 MOST_STEPS = 40
 """Beyond that a drawing helps nobody."""
@@ -42,36 +42,12 @@ def draw(nodes: Mapping[str, Node], parents: Parents, width: int) -> Text | None
     """Return the drawing, at most `width` columns wide; None when it does not fit or has too many steps."""
     if len(nodes) > MOST_STEPS:
         return None
-    graph = _with_waypoints(_without_implied(parents))
+    graph = with_waypoints(without_implied(parents))
     rows = layers(graph)
     for canvas in (_sideways(nodes, graph, rows), _downwards(nodes, graph, rows)):
         if canvas.width <= width:
             return canvas.text()
     return None
-
-
-def _without_implied(parents: Parents) -> dict[str, list[str]]:
-    """Leave out a parent that is an ancestor of another parent: the longer way says it already."""
-    below = {name: descendants(parents, name) for name in parents}
-    return {
-        name: [one for one in dict.fromkeys(above) if not any(other in below[one] for other in above)]
-        for name, above in parents.items()
-    }
-
-
-def _with_waypoints(parents: Parents) -> dict[str, list[str]]:
-    """Put waypoints into edges that skip layers: afterwards every edge joins neighbours."""
-    depth = {name: place for place, row in enumerate(layers(parents)) for name in row}
-    graph: dict[str, list[str]] = {name: [] for name in parents}
-    for name, above in parents.items():
-        for parent in above:
-            last = parent
-            for level in range(depth[parent] + 1, depth[name]):
-                waypoint = f"{parent}\0{level}"
-                graph.setdefault(waypoint, [last])
-                last = waypoint
-            graph[name].append(last)
-    return graph
 
 
 def _places(

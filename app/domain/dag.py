@@ -80,6 +80,30 @@ def descendants(parents: Parents, *names: str) -> set[str]:
     return found - set(names)
 
 
+def without_implied(parents: Parents) -> dict[str, list[str]]:
+    """Leave out every parent that is an ancestor of another parent: the longer way says it already."""
+    below = {name: descendants(parents, name) for name in parents}
+    return {
+        name: [one for one in dict.fromkeys(above) if not any(other in below[one] for other in above)]
+        for name, above in parents.items()
+    }
+
+
+def with_waypoints(parents: Parents) -> dict[str, list[str]]:
+    """Put waypoints, names of its own, into edges that skip layers: every edge then joins neighbours."""
+    depth = levels(parents)
+    graph: dict[str, list[str]] = {name: [] for name in parents}
+    for name, above in parents.items():
+        for parent in above:
+            last = parent
+            for level in range(depth[parent] + 1, depth[name]):
+                waypoint = f"{parent}\0{level}"
+                graph.setdefault(waypoint, [last])
+                last = waypoint
+            graph[name].append(last)
+    return graph
+
+
 def find_cycles(parents: Parents, limit: int = 20) -> list[list[str]]:
     """Return cycles that share no name, at most `limit`; each as names of which every one waits for the next.
 

@@ -1,0 +1,1 @@
+"""Drawings as SVG: layouts are computed from values, templates write them down."""
