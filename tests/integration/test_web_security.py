@@ -359,7 +359,7 @@ def test_every_answer_has_safe_headers(web: Web, path: str) -> None:
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
         assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Referrer-Policy"] == "same-origin"
         assert headers["X-Request-Id"]
         assert "access-control-allow-origin" not in headers
         if not path.endswith(".css"):

@@ -1,0 +1,139 @@
+"""What forms and addresses send: read once, checked, in the words of the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+
+from app.domain.errors import InputInvalid
+from app.domain.letter_filter import OPEN, LetterFilter
+from app.domain.states import DeadLetterStatus, DeadReason
+from remand.redact import redact_json
+
+_TEXTS = (
+    "namespace", "template", "version", "step", "handler", "queue", "dead_queue", "error_class", "claimed_by",
+    "label", "text",
+)  # fmt: skip
+
+
+async def read(request: Request) -> dict[str, str]:
+    """Return the fields of a form, trimmed; those left empty are not there."""
+    form = await request.form()
+    return {name: value.strip() for name, value in form.items() if isinstance(value, str) and value.strip()}
+
+
+def letters(given: QueryParams | Mapping[str, str]) -> LetterFilter:
+    """Return which letters an address asks for.
+
+    Raises:
+        InputInvalid: a value is none of those known.
+    """
+    wanted: dict[str, Any] = {name: given[name] for name in _TEXTS if given.get(name)}
+    status = given.get("status", "open")
+    try:
+        if status == "all":
+            wanted["statuses"] = ()
+        elif status != "open":
+            wanted["statuses"] = (DeadLetterStatus(status),)
+        if given.get("reason"):
+            wanted["reasons"] = (DeadReason(given["reason"]),)
+        if given.get("category"):
+            wanted["categories"] = (given["category"],)
+        for name in ("group_id", "workflow_id"):
+            if given.get(name):
+                wanted[name] = UUID(given[name])
+        if given.get("ids"):
+            wanted["ids"] = tuple(UUID(one.strip()) for one in given["ids"].split(",") if one.strip())
+    except ValueError as error:
+        raise InputInvalid(f"this is no filter of dead letters: {error}") from None
+    return LetterFilter(**{"statuses": OPEN, **wanted})
+
+
+def scope(wanted: LetterFilter) -> dict[str, str]:
+    """Return a filter as the fields of a form or an address; `letters` reads it."""
+    found = {name: str(getattr(wanted, name)) for name in _TEXTS if getattr(wanted, name)}
+    if not wanted.statuses:
+        found["status"] = "all"
+    elif wanted.statuses != OPEN:
+        found["status"] = str(wanted.statuses[0])
+    for name, values in (("reason", wanted.reasons), ("category", wanted.categories)):
+        if values:
+            found[name] = str(values[0])
+    for name in ("group_id", "workflow_id"):
+        if getattr(wanted, name):
+            found[name] = str(getattr(wanted, name))
+    if wanted.ids:
+        found["ids"] = ",".join(str(one) for one in wanted.ids)
+    return found
+
+
+def parsed(text: str, what: str) -> Any:
+    """Return the JSON that somebody typed.
+
+    Raises:
+        InputInvalid: it is none; the message says where.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputInvalid(
+            f"the {what} is not JSON: {error}", hint='text needs quotes: "like this"'
+        ) from None
+
+
+def restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
+    """Return what somebody edited, with the values back that were masked where they stand as they were shown.
+
+    A page never shows a secret; who edits what is around one must not overwrite it with its mask.
+    """
+    if given == redact_json(original, secret):
+        return original
+    match given, original:
+        case dict(), dict():
+            return {
+                name: _restored_at(name, value, original, secret) if name in original else value
+                for name, value in given.items()
+            }
+        case list(), list() if len(given) == len(original):
+            return [restored(one, was, secret) for one, was in zip(given, original, strict=True)]
+        case _:
+            return given
+
+
+def _restored_at(name: str, value: Any, original: Mapping[str, Any], secret: Sequence[str]) -> Any:
+    """Return a field of an object as `restored` does: whether it is a secret depends on its name."""
+    shown = redact_json({name: original[name]}, secret)[name]
+    return original[name] if value == shown else restored(value, original[name], secret)
+
+
+def instant(text: str) -> datetime:
+    """Return an instant of a `datetime-local` field, which is UTC.
+
+    Raises:
+        InputInvalid: it is none.
+    """
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputInvalid(f"{text!r} is no date and time") from None
+    return read.replace(tzinfo=UTC) if read.tzinfo is None else read
+
+
+def number(text: str | None, what: str) -> float | None:
+    """Return a number, None for nothing.
+
+    Raises:
+        InputInvalid: it is none.
+    """
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputInvalid(f"{what} is not a number: {text!r}") from None

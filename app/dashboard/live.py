@@ -1,0 +1,60 @@
+"""Tell browsers that something changed: server-sent events, from one look shared by all who listen."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from app.engine.context import Engine
+from app.store import pulse
+
+LOOK_SECONDS = 2.0
+KEEP_ALIVE_SECONDS = 20.0
+MOST_LISTENERS = 200
+
+
+class Live:
+    """The last look at the database, and how many listen."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._seen: tuple[object, ...] | None = None
+        self._until = 0.0
+        self._listeners = 0
+        self._lock = asyncio.Lock()
+
+    async def serve(self, request: Request) -> Response:
+        """Answer a browser that listens; 503 when too many do."""
+        if self._listeners >= MOST_LISTENERS:
+            return Response("too many pages listen", 503, {"Retry-After": "30"})
+        return StreamingResponse(self._events(request), media_type="text/event-stream")
+
+    async def _events(self, request: Request) -> AsyncIterator[str]:
+        self._listeners += 1
+        try:
+            told = await self._look()
+            quiet_since = time.monotonic()
+            yield "retry: 5000\n\n"
+            while not await request.is_disconnected():
+                await asyncio.sleep(LOOK_SECONDS)
+                seen = await self._look()
+                if seen != told:
+                    told, quiet_since = seen, time.monotonic()
+                    yield "event: changed\ndata: \n\n"
+                elif time.monotonic() - quiet_since > KEEP_ALIVE_SECONDS:
+                    quiet_since = time.monotonic()
+                    yield ": still here\n\n"
+        finally:
+            self._listeners -= 1
+
+    async def _look(self) -> tuple[object, ...] | None:
+        async with self._lock:
+            if time.monotonic() >= self._until:
+                self._seen = await anyio.to_thread.run_sync(pulse.take, self._engine.database)
+                self._until = time.monotonic() + LOOK_SECONDS / 2
+            return self._seen

@@ -1,0 +1,52 @@
+"""The first page: how everything stands; every number leads to its list."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.dashboard.views import engine_of, show
+from app.domain.access import Permission
+from app.engine import overview
+from app.engine.statistics import statistics
+from app.store import groups, standing
+from app.store.diagnosis import live_workers
+from app.web.identity import require
+
+router = APIRouter()
+_READ = require(Permission.WORKFLOWS_READ)
+_STRETCH_SECONDS = 10
+_STRETCHES = 30
+_COUNTED = 10_000
+
+
+@router.get("/")
+def overview_page(request: Request) -> Response:
+    """Show what moves, what waits, what is dead, who works."""
+    _READ(request)
+    engine = engine_of(request)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+    figures = statistics(engine)
+    queues = overview.queues(engine)
+    lately = standing.ended_lately(
+        engine.database, now - timedelta(seconds=_STRETCH_SECONDS * _STRETCHES), _STRETCH_SECONDS
+    )
+    return show(
+        request,
+        "overview.html",
+        figures=figures,
+        queues=queues,
+        breakers=overview.breakers(engine),
+        workers=live_workers(engine.database, engine.settings, engine.clock),
+        states=standing.live_by_state(engine.database, _COUNTED),
+        counted=_COUNTED,
+        still=standing.longest_standing(engine.database, 5),
+        largest=groups.list_page(engine.database, order="largest", limit=5).items,
+        attempts=[one.attempts for one in lately],
+        per_second=sum(one.attempts for one in lately[-6:]) / (_STRETCH_SECONDS * 6),
+        failures=sum(one.failures for one in lately),
+        now=now,
+    )

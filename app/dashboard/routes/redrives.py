@@ -1,0 +1,133 @@
+"""Bulk verbs as orders: fix the scope, see the forecast, start, watch, pause, resume, cancel."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse, Response
+
+from app.dashboard import forms
+from app.dashboard.views import done, engine_of, show
+from app.domain.access import Permission
+from app.domain.errors import InputInvalid
+from app.domain.redrive import RedriveState, RedriveVerb
+from app.engine import redrive
+from app.engine.redrive import Options
+from app.store.letter_search import count
+from app.web.identity import require
+
+router = APIRouter()
+_READ = require(Permission.LETTERS_READ)
+_WRITE = require(Permission.LETTERS_WRITE)
+_COUNTED = 100_000
+_ITEMS = 50
+
+
+@router.get("/redrives")
+def list_redrives(request: Request) -> Response:
+    """Show redrives, the newest first."""
+    _READ(request)
+    page = redrive.list_page(engine_of(request), after=request.query_params.get("cursor") or None, limit=50)
+    return show(request, "redrives.html", page=page)
+
+
+@router.get("/redrives/new")
+def new_redrive(request: Request) -> Response:
+    """Ask what is to be done with the letters of a filter; it says which, and how many there are now."""
+    _WRITE(request)
+    engine = engine_of(request)
+    wanted = forms.letters(request.query_params)
+    return show(
+        request,
+        "redrive_new.html",
+        live=False,
+        wanted=wanted,
+        scope=forms.scope(wanted),
+        count=count(engine.database, wanted, at_most=_COUNTED),
+        counted=_COUNTED,
+        verbs=list(RedriveVerb),
+    )
+
+
+@router.post("/redrives/new")
+async def plan_redrive(request: Request) -> Response:
+    """Fix the exact set and forecast; nothing is done with any letter yet."""
+    caller = _WRITE(request)
+    engine = engine_of(request)
+    given = await forms.read(request)
+    wanted = forms.letters(given)
+    made = await run_in_threadpool(
+        redrive.plan,
+        engine,
+        wanted,
+        caller.who(given.get("why")),
+        _options(given),
+        everything="everything" in given,
+    )
+    return RedirectResponse(f"/redrives/{made.redrive.id}", 303)
+
+
+def _options(given: dict[str, str]) -> Options:
+    try:
+        sizes = tuple(int(one) for one in given.get("canary", "").replace(",", " ").split())
+        verb = RedriveVerb(given.get("verb", "requeue"))
+    except ValueError:
+        raise InputInvalid("a canary is some numbers of letters, such as 1, 10") from None
+    share = forms.number(given.get("success_percent"), "the share that must succeed")
+    priority = forms.number(given.get("priority"), "the priority")
+    return Options(
+        verb=verb,
+        canary=sizes,
+        success_share=1.0 if share is None else share / 100,
+        rate_per_second=forms.number(given.get("rate"), "the rate"),
+        include_claimed="include_claimed" in given,
+        queue=given.get("queue"),
+        priority=None if priority is None else int(priority),
+    )
+
+
+@router.get("/redrives/{redrive_id}")
+def redrive_page(request: Request, redrive_id: UUID) -> Response:
+    """Show a redrive: before the start its scope and forecast, then how far it is and what came of it."""
+    _READ(request)
+    engine = engine_of(request)
+    progress = redrive.progress(engine, redrive_id)
+    one = progress.redrive
+    return show(
+        request,
+        "redrive.html",
+        progress=progress,
+        one=one,
+        forecast=redrive.forecast(engine, redrive_id) if one.state is RedriveState.PLANNED else None,
+        items=redrive.items_page(
+            engine, redrive_id, after=request.query_params.get("cursor") or None, limit=_ITEMS
+        ),
+    )
+
+
+@router.post("/redrives/{redrive_id}/{verb}")
+async def change_redrive(request: Request, redrive_id: UUID, verb: str) -> Response:
+    """Start, pause, resume or cancel a redrive."""
+    caller = _WRITE(request)
+    given = await forms.read(request)
+    act = _VERBS.get(verb)
+    if act is None:
+        return Response(status_code=404)
+    await run_in_threadpool(act, engine_of(request), redrive_id, caller.who(given.get("reason")))
+    return done(f"/redrives/{redrive_id}", _TOLD[verb])
+
+
+_VERBS = {
+    "start": redrive.start,
+    "pause": redrive.pause,
+    "resume": redrive.resume,
+    "cancel": redrive.cancel,
+}
+_TOLD = {
+    "start": "Started: it acts on exactly the letters that were counted.",
+    "pause": "Paused: nothing more is sent.",
+    "resume": "It goes on.",
+    "cancel": "Cancelled: what was sent stays sent.",
+}

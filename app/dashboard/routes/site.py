@@ -1,0 +1,127 @@
+"""What the work runs on: queues, workers, breakers, templates; and the audit log."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from app.dashboard import forms
+from app.dashboard.drawing import graph
+from app.dashboard.views import done, engine_of, show
+from app.domain.access import Permission
+from app.engine import breakers, overview, pauses
+from app.engine.limits import limits_of
+from app.store import workers
+from app.store.audit import Filter
+from app.store.audit import list_page as audited
+from app.web.identity import require
+
+router = APIRouter()
+_MOVES = 10
+_STOPPED = 20
+
+
+@router.get("/queues")
+def queues_page(request: Request) -> Response:
+    """Show every queue: what is in it, for how long, who takes from it."""
+    require(Permission.QUEUES_READ)(request)
+    return show(request, "queues.html", queues=overview.queues(engine_of(request)))
+
+
+@router.post("/queues/{queue}/{verb}")
+async def change_queue(request: Request, queue: str, verb: str) -> Response:
+    """Pause or resume a queue."""
+    caller = require(Permission.QUEUES_WRITE)(request)
+    given = await forms.read(request)
+    who = caller.who(given.get("reason"))
+    engine = engine_of(request)
+    if verb == "pause":
+        await run_in_threadpool(pauses.pause_queue, engine, queue, by=who.by, reason=who.reason, via=who.via)
+        return done("/queues", f"{queue} is paused: what runs ends, nothing more starts.")
+    if verb == "resume":
+        await run_in_threadpool(pauses.resume_queue, engine, queue, by=who.by, via=who.via)
+        return done("/queues", f"{queue} goes on.")
+    return Response(status_code=404)
+
+
+@router.get("/workers")
+def workers_page(request: Request) -> Response:
+    """Show the workers that live, and those that stopped lately."""
+    require(Permission.QUEUES_READ)(request)
+    engine = engine_of(request)
+    rows = workers.listed(engine.database)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+    silent = limits_of(engine.settings).silent
+    alive = [one for one in rows if one.stopped_at is None]
+    stopped = [one for one in rows if one.stopped_at is not None]
+    stopped.sort(key=lambda one: one.stopped_at or one.started_at, reverse=True)
+    return show(
+        request, "workers.html", alive=alive, stopped=stopped[:_STOPPED], silent_seconds=silent, now=now
+    )
+
+
+@router.get("/breakers")
+def breakers_page(request: Request) -> Response:
+    """Show the breakers: which dependencies are down, what they hold."""
+    require(Permission.BREAKERS_READ)(request)
+    every = "all" in request.query_params
+    return show(
+        request, "breakers.html", breakers=overview.breakers(engine_of(request), unmoved=every), every=every
+    )
+
+
+@router.post("/breakers/{verb}")
+async def change_breaker(request: Request, verb: str) -> Response:
+    """Open, close or reset a breaker; its name is in the form, for it may hold slashes."""
+    caller = require(Permission.BREAKERS_WRITE)(request)
+    engine = engine_of(request)
+    given = await forms.read(request)
+    who = caller.who(given.get("reason"))
+    name = given.get("name", "")
+    act = {
+        "open": breakers.open_breaker,
+        "close": breakers.close_breaker,
+        "reset": breakers.reset_breaker,
+    }.get(verb)
+    if act is None:
+        return Response(status_code=404)
+    await run_in_threadpool(overview.find_breaker, engine, name)
+    await run_in_threadpool(act, engine, name, by=who.by, reason=who.reason, via=who.via)
+    return done("/breakers", f"The breaker of {name}: {verb}.")
+
+
+@router.get("/templates")
+def templates_page(request: Request) -> Response:
+    """Show the published templates, the newest version of each first."""
+    require(Permission.TEMPLATES_READ)(request)
+    engine = engine_of(request)
+    return show(request, "templates.html", templates=engine.templates.listed())
+
+
+@router.get("/templates/{namespace}/{name}/{version}")
+def template_page(request: Request, namespace: str, name: str, version: str) -> Response:
+    """Show a template: its graph, its steps, its definition."""
+    require(Permission.TEMPLATES_READ)(request)
+    published = engine_of(request).templates.find(f"{namespace}/{name}:{version}")
+    template = published.template
+    return show(
+        request,
+        "template.html",
+        live=False,
+        shown=template,
+        drawing=graph.lay_out({one.name: one.depends_on for one in template.steps}),
+    )
+
+
+@router.get("/audit")
+def audit_page(request: Request) -> Response:
+    """Show who decided what, the newest first."""
+    require(Permission.ADMIN_READ)(request)
+    given = request.query_params
+    wanted = Filter(
+        by=given.get("by") or None, verb=given.get("verb") or None, subject=given.get("subject") or None
+    )
+    page = audited(engine_of(request).database, wanted, after=given.get("cursor") or None, limit=50)
+    return show(request, "audit.html", page=page, given=given)

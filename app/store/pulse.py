@@ -1,0 +1,23 @@
+"""Whether anything changed: a few numbers that differ when it did. One short query, whatever there is."""
+
+from __future__ import annotations
+
+from app.domain.errors import DatabaseUnreachable
+from app.store.session import Database
+
+_PULSE = """
+select (select last_value from remand.history_seq),
+       (select f.id from remand.workflows f order by f.id desc limit 1),
+       (select a.id from remand.audit_log a order by a.id desc limit 1),
+       (select n.id from remand.dead_letter_notes n order by n.id desc limit 1),
+       (select count(*) from (select q.due_at from remand.run_queue q limit 500) x),
+       (select count(*) from remand.workers w where w.stopped_at is null)
+"""
+
+
+def take(database: Database) -> tuple[object, ...] | None:
+    """Return the numbers; None while the database is away, which is a change, too. Transaction: own."""
+    try:
+        return tuple(database.call(_PULSE)[0])
+    except DatabaseUnreachable:
+        return None
