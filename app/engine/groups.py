@@ -51,8 +51,7 @@ def standing(engine: Engine, group_id: UUID) -> Standing:
     database = engine.database
     groups.fold(database)
     group = groups.get_group(database, group_id)
-    with database.begin() as connection:
-        now = engine.now(connection)
+    now = engine.instant()
     trend = groups.trends(database, [group_id], now)[group_id]
     since = now - timedelta(hours=HOURS)
     return Standing(

@@ -94,8 +94,7 @@ def utilisation(engine: Engine) -> list[Utilisation]:
 
 
 def _by_hour(engine: Engine) -> list[int]:
-    with engine.database.begin() as connection:
-        now = engine.now(connection)
+    now = engine.instant()
     first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
     hours = [0] * HOURS
     for hour, opened in store.opened_by_hour(engine.database, first):

@@ -203,7 +203,7 @@ def _print(figures: dict[str, dict[str, float]], options: Any) -> None:
         limit = LIMITS_MS.get(name, LIMIT_MS)
         told = "" if one["p95"] <= limit else f"   slower than {limit:.0f} ms"
         print(f"{name:<20} p50 {one['p50']:7.1f} ms   p95 {one['p95']:7.1f} ms   max {one['max']:7.1f} ms"
-              f"   {one['per_second']:6.0f}/s   {one['cpu']:4.1f} ms of CPU{told}", file=sys.stderr)  # fmt: skip
+              f"   {one['per_second']:6.0f}/s   CPU {one['cpu']:4.1f} ms{told}", file=sys.stderr)  # fmt: skip
     ceiling = figures[CEILING]["p95"]
     print(
         json.dumps(
