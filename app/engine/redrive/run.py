@@ -178,6 +178,19 @@ def _moved(connection: Connection, one: Redrive, state: RedriveState, now: datet
 
 
 def _tell(redrive_id: UUID, turned: Turned) -> None:
-    if turned.event is not None:
-        name, fields = turned.event
-        log(name, redrive_id=str(redrive_id), **fields)
+    named = str(redrive_id)
+    match turned.event:
+        case ("redrive.sent", told):
+            log(
+                "redrive.sent",
+                redrive_id=named,
+                verb=told["verb"],
+                sent=told["sent"],
+                skipped=told["skipped"],
+            )
+        case ("redrive.stopped", told):
+            log("redrive.stopped", redrive_id=named, reason=told["reason"])
+        case ("redrive.moved", told):
+            log("redrive.moved", redrive_id=named, state=told["state"], by=SYSTEM, reason=told["reason"])
+        case _:
+            pass
