@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, assert_never
+from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
-from fastapi import Body as InBody
 from pydantic import Field
 from starlette.responses import Response
 
 from app.api.answers import answer, page_of_lines
 from app.api.contract import CHANGES, Page, errors
 from app.api.idempotency import OnceOf
+from app.api.letter_actions import LetterAction, act_on
 from app.api.parts import (
     Body,
     DryRun,
@@ -30,7 +30,7 @@ from app.api.selection import QUESTION, LetterQuestion
 from app.api.views import Decision, shown_attempt
 from app.engine import operate
 from app.engine.context import Engine
-from app.engine.operate import Decided, Preview, Who
+from app.engine.operate import Decided, Preview
 from app.engine.suggest import Suggestion, suggestions_for
 from app.store.dlq import DeadLetter, Note, find_dead_letter, get_dead_letter, notes_of
 from app.store.letter_lines import list_lines, triage_lines
@@ -68,26 +68,6 @@ class NoteMade:
     """Of the dead letter."""
     author: str
     text: str
-
-
-class Simple(Body):
-    """`claim` it; `give_up`: close it as permanently failed; `cancel` its workflow."""
-
-    action: Literal["claim", "give_up", "cancel"]
-    reason: Reason = None
-    dry_run: DryRun = False
-
-
-class Resolve(Body):
-    """Declare its failed steps done by hand: the workflow goes on with the steps after them."""
-
-    action: Literal["resolve"]
-    whole_workflow: bool = Field(False, description="All of the workflow, not only what failed.")
-    reason: Reason = None
-    dry_run: DryRun = False
-
-
-LetterAction = Annotated[Simple | Resolve, InBody(discriminator="action")]
 
 
 class NoteText(Body):
@@ -172,21 +152,7 @@ def change_letter(
 ) -> Response:
     """Decide on a dead letter; where it does not stand so that this can be, 409 says how it stands."""
     who = caller.who(body.reason)
-    return _decided(engine, letter_id, body.dry_run, lambda tried: _act(tried, letter_id, body, who))
-
-
-def _act(engine: Engine, letter_id: UUID, body: Simple | Resolve, who: Who) -> Decided:
-    match body:
-        case Simple(action="claim"):
-            return operate.claim_letter(engine, letter_id, who)
-        case Simple(action="give_up"):
-            return operate.give_up_letter(engine, letter_id, who)
-        case Simple():
-            return operate.cancel_letter(engine, letter_id, who)
-        case Resolve():
-            return operate.resolve_letter(engine, letter_id, who, whole_workflow=body.whole_workflow)
-        case _:
-            assert_never(body)
+    return _decided(engine, letter_id, body.dry_run, lambda tried: act_on(tried, letter_id, body, who))
 
 
 def _decided(engine: Engine, letter_id: UUID, dry_run: bool, act: Callable[[Engine], Decided]) -> Response:
