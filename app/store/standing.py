@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from app.domain.states import FINAL_WORKFLOW_STATES, WorkflowState
@@ -13,8 +13,8 @@ _LIVE = [str(one) for one in WorkflowState if one not in FINAL_WORKFLOW_STATES]
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
-    """What ended within one stretch of time."""
+class Stretch:
+    """What ended within a stretch of time."""
 
     at: datetime
     attempts: int
@@ -31,18 +31,23 @@ class StandsStill:
     since: datetime
 
 
-def ended_lately(database: Database, since: datetime, stretch_seconds: int) -> list[Second]:
-    """Return attempts that ended since then, by stretches, oldest first; they are kept for minutes.
+def ended_lately(database: Database, since: datetime, until: datetime, stretch_seconds: int) -> list[Stretch]:
+    """Return what ended in each stretch of time between two instants, oldest first; it is kept for minutes.
 
+    The first begins no later than `since`, the last holds `until`; those without anything are there, too.
     Transaction: own.
     """
     rows = database.call(
-        "select to_timestamp(floor(extract(epoch from bucket) / %s) * %s),"
-        " sum(attempts)::int, sum(failures)::int"
-        " from remand.traffic where bucket >= %s group by 1 order by 1",
-        (stretch_seconds, stretch_seconds, since),
+        "select floor(extract(epoch from bucket) / %s)::bigint, sum(attempts)::int, sum(failures)::int"
+        " from remand.traffic where bucket >= %s group by 1",
+        (stretch_seconds, since),
     )
-    return [Second(*row) for row in rows]
+    counted = {row[0]: row[1:] for row in rows}
+    first, last = (int(one.timestamp() // stretch_seconds) for one in (since, until))
+    return [
+        Stretch(datetime.fromtimestamp(number * stretch_seconds, UTC), *counted.get(number, (0, 0)))
+        for number in range(first, last + 1)
+    ]
 
 
 def longest_standing(database: Database, limit: int) -> list[StandsStill]:

@@ -31,9 +31,8 @@ def overview_page(request: Request) -> Response:
         now = engine.now(connection)
     figures = statistics(engine)
     queues = overview.queues(engine)
-    lately = standing.ended_lately(
-        engine.database, now - timedelta(seconds=_STRETCH_SECONDS * _STRETCHES), _STRETCH_SECONDS
-    )
+    since = now - timedelta(seconds=_STRETCH_SECONDS * _STRETCHES)
+    lately = standing.ended_lately(engine.database, since, now, _STRETCH_SECONDS)
     return show(
         request,
         "overview.html",
@@ -46,7 +45,8 @@ def overview_page(request: Request) -> Response:
         still=standing.longest_standing(engine.database, 5),
         largest=groups.list_page(engine.database, order="largest", limit=5).items,
         attempts=[one.attempts for one in lately],
-        per_second=sum(one.attempts for one in lately[-6:]) / (_STRETCH_SECONDS * 6),
+        # The stretch that has just begun is not whole yet.
+        per_second=sum(one.attempts for one in lately[-7:-1]) / (_STRETCH_SECONDS * 6),
         failures=sum(one.failures for one in lately),
         now=now,
     )
