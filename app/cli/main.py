@@ -18,6 +18,8 @@ from app.cli import (
     demo_outage,
     dlq_verbs,
     doctor,
+    letter_figures,
+    letter_groups,
     migrate,
     queue,
     redrive,
@@ -50,8 +52,13 @@ for _noun, _panel in (
 ):
     app.add_typer(_noun.GROUP.app, rich_help_panel=_panel)
 dlq_verbs.GROUP.app.add_typer(redrive.GROUP.app, name="redrive")
-_COMMANDS_OF_THE_ROOT = (up, demo, demo_outage, submit, migrate, server, serve, doctor, classify)
-_ORDER = ("up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "doctor", "classify")
+dlq_verbs.GROUP.app.add_typer(letter_groups.GROUP.app, name="group")
+_COMMANDS_OF_THE_ROOT = (
+    up, demo, demo_outage, submit, migrate, server, serve, letter_figures, doctor, classify
+)  # fmt: skip
+_ORDER = (
+    "up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "top", "doctor", "classify"
+)  # fmt: skip
 app.registered_commands.sort(key=lambda one: _ORDER.index(one.name or ""))
 
 

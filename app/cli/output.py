@@ -61,6 +61,7 @@ STATE_STYLES: Mapping[str, str] = {
     "skipped": "yellow",
     "not_found": "yellow",
     "planned": "dim",
+    "resolved": "green",
 }
 
 
