@@ -26,6 +26,7 @@ from app.cli.errors import INTERRUPTED
 from app.cli.fleet import Fleet, Size
 from app.cli.line import run
 from app.cli.output import facts, print_json, short, span
+from app.cli.wording import command, next_steps
 from app.config import load_settings
 from app.config.sources import CONFIG_VARIABLE
 from app.domain.states import WorkflowState
@@ -145,6 +146,7 @@ def _investigate(show: Show, gateway: Gateway, letter: DeadLetter) -> None:
     show.tell(
         "Three workflows could not go on; each waits in the dead letter queue for somebody to find out why."
     )
+    show.type("dlq", "groups")
     show.type("dlq", "list")
     show.tell("One is an order whose card was declined. What happened?")
     show.type("dlq", "show", end)
@@ -199,6 +201,10 @@ def _conclude(
             ]
         )
     )
+    show.tell(
+        "All of this in a browser, for good: workers, beat, API and a dashboard that you sign in to by link"
+    )
+    show.console.print(next_steps(command("remand up")))
 
 
 _RETRIED = ("exponential", "linear", "immediate")
