@@ -22,7 +22,8 @@ SOON = 15_000
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PAGES = (
     "/", "/dlq", "/dlq/letters", "/dlq/triage", "/redrives", "/workflows", "/queues", "/workers", "/breakers",
-    "/templates", "/templates/shop/order/1", "/audit", "/workflows/{workflow}?step=charge-card",
+    "/templates", "/templates/shop/order/1", "/redrives/{redrive}", "/audit",
+    "/workflows/{workflow}?step=charge-card",
 )  # fmt: skip
 # Text against what is painted behind it, by the formula of WCAG; large text needs less.
 CONTRAST = """() => {
@@ -82,11 +83,12 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Shop:
-    """The demo site behind its server, and a workflow that stands at a dead step."""
+    """The demo site behind its server, a workflow that stands at a dead step, a redrive that is planned."""
 
     url: str
     harness: Harness
     workflow: UUID
+    redrive: UUID
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +96,9 @@ def shop(cluster: Cluster) -> Iterator[Shop]:
     with cluster.fresh() as url:
         database = Database(url)
         harness = Harness(database)
-        workflow = seed(harness, orders=6)
+        seeded = seed(harness, orders=6)
         with Served(settings_for(database_url=url, broker_url="redis://127.0.0.1:1/0"), harness) as served:
-            yield Shop(served.url, harness, workflow)
+            yield Shop(served.url, harness, *seeded)
         check_invariants(database)
         database.dispose()
 
@@ -173,10 +175,9 @@ def test_a_page_shows_what_changes_without_being_loaded_again(page: Page, shop: 
 
 def test_a_viewer_is_offered_nothing_that_is_refused(page: Page, shop: Shop) -> None:
     chromium.sign_in(page, shop.url, "viewer", PASSWORD)
-    for path in PAGES[:-2]:
-        page.goto(shop.url + path)
+    for path in sorted({*PAGES} - {"/audit"}):
+        page.goto(shop.url + path.format(workflow=shop.workflow, redrive=shop.redrive))
         assert page.locator("form[method=post]:not([action='/logout'])").count() == 0, path
-        assert page.locator("#main form[method=post]").count() == 0, path
 
 
 def test_keys_lead_through_a_list(page: Page, shop: Shop) -> None:
@@ -223,7 +224,7 @@ def test_every_page_can_be_read_by_everybody(page: Page, shop: Shop, scheme: str
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
     chromium.sign_in(page, shop.url, "admin", PASSWORD)
     for path in PAGES:
-        page.goto(shop.url + path.format(workflow=shop.workflow))
+        page.goto(shop.url + path.format(workflow=shop.workflow, redrive=shop.redrive))
         page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
         assert page.evaluate(CONTRAST) == [], path
         assert page.evaluate(UNNAMED) == [], path
@@ -233,7 +234,7 @@ def test_a_phone_shows_every_page_without_moving_sideways(page: Page, shop: Shop
     chromium.sign_in(page, shop.url, "admin", PASSWORD)
     page.set_viewport_size(PHONE)
     for path in PAGES:
-        page.goto(shop.url + path.format(workflow=shop.workflow))
+        page.goto(shop.url + path.format(workflow=shop.workflow, redrive=shop.redrive))
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
 
 

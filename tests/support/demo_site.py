@@ -9,14 +9,15 @@ import socket
 import threading
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 import uvicorn
 
 from app.config import Settings
 from app.domain.access import Role
-from app.engine import access, breakers, pauses
+from app.domain.letter_filter import LetterFilter
+from app.engine import access, breakers, pauses, redrive
 from app.engine.operate import Who
 from app.runtime import Runtime
 from app.server import create
@@ -38,8 +39,17 @@ _ORDER = {
 _RESIZE = {"fetch": (), "resize": ("fetch",), "store": ("resize",)}
 
 
-def seed(harness: Harness, *, orders: int = 24) -> UUID:
-    """Play some hours of the shop; return a workflow that stands at a dead step."""
+class Seeded(NamedTuple):
+    """What pages of their own can be looked at."""
+
+    workflow: UUID
+    """It stands at a dead step."""
+    redrive: UUID
+    """It is planned and was not started."""
+
+
+def seed(harness: Harness, *, orders: int = 24) -> Seeded:
+    """Play some hours of the shop."""
     clock = harness.clock
     harness.publish(
         shape("order", _ORDER, namespace="shop", description="Takes an order from the cart to the door")
@@ -62,8 +72,11 @@ def seed(harness: Harness, *, orders: int = 24) -> UUID:
     clock.advance(seconds=40)
     harness.worker.beat()
     pauses.pause_queue(harness.engine, "steps", by="ada", reason="the bank is moving house", via="cli")
+    options = redrive.Options(canary=(1, 5), success_share=0.8, rate_per_second=5)
+    scans, who = LetterFilter(template="resize"), Who("ada", "the scans came back whole")
+    planned = redrive.plan(harness.engine, scans, who, options)
     breakers.open_breaker(harness.engine, "bank", by="ada", reason="announced maintenance", via="cli")
-    return stands
+    return Seeded(stands, planned.redrive.id)
 
 
 def _order(number: int, *, bank: str = "new", carrier: str = "fine") -> dict[str, Any]:
