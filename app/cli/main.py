@@ -14,6 +14,7 @@ from app.cli import (
     breaker,
     classify,
     config,
+    dead_queue,
     demo,
     demo_outage,
     dlq_verbs,
@@ -52,6 +53,7 @@ for _noun, _panel in (
 ):
     app.add_typer(_noun.GROUP.app, rich_help_panel=_panel)
 dlq_verbs.GROUP.app.add_typer(redrive.GROUP.app, name="redrive")
+dlq_verbs.GROUP.app.add_typer(dead_queue.GROUP.app, name="queue")
 dlq_verbs.GROUP.app.add_typer(letter_groups.GROUP.app, name="group")
 _COMMANDS_OF_THE_ROOT = (
     up, demo, demo_outage, submit, migrate, server, serve, letter_figures, doctor, classify

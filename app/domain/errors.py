@@ -12,9 +12,10 @@
     ├── NotFound                     nothing has that name      4
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound  GroupNotFound
     │   ├── BreakerNotFound  QueueNotFound  FingerprintNotFound  RedriveNotFound
-    │   └── UserNotFound  TokenNotFound
+    │   └── UserNotFound  TokenNotFound  DeadQueueNotFound
     ├── Conflict                     not in this state          5
-    │   └── TemplateChanged  IllegalMove  HeldByBreaker  KeyInUse  NameTaken
+    │   ├── TemplateChanged  IllegalMove  HeldByBreaker  Busy  KeyInUse  NameTaken
+    │   └── DeadQueueChained  DeadQueueInUse
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
@@ -231,6 +232,24 @@ class QueueNotFound(NotFound):
     code = "QUEUE_NOT_FOUND"
 
 
+class DeadQueueNotFound(NotFound):
+    """There is no dead queue of that name."""
+
+    code = "DEAD_QUEUE_NOT_FOUND"
+
+
+class DeadQueueChained(Conflict):
+    """One name would be a dead queue and a queue of steps: letters could go in circles."""
+
+    code = "DEAD_QUEUE_CHAINED"
+
+
+class DeadQueueInUse(Conflict):
+    """A dead queue cannot be deleted: letters lie in it, or something names it."""
+
+    code = "DEAD_QUEUE_IN_USE"
+
+
 class TemplateChanged(Conflict):
     """A version that is already stored was given again with other content."""
 
@@ -247,6 +266,12 @@ class HeldByBreaker(Conflict):
     """A circuit breaker keeps the step back: it would only be held again."""
 
     code = "HELD_BY_BREAKER"
+
+
+class Busy(Conflict):
+    """Others work on the same rows; nothing was changed, and trying again in a moment will help."""
+
+    code = "BUSY"
 
 
 class KeyReused(BadInput):
@@ -354,7 +379,7 @@ class TokenNotFound(NotFound):
 
 
 class NameTaken(Conflict):
-    """A user or a token of that name exists."""
+    """A user, a token or a dead queue of that name exists."""
 
     code = "NAME_TAKEN"
 

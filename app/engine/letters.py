@@ -13,7 +13,7 @@ from app.domain.dead_letters import DEFAULT_QUEUE
 from app.domain.snapshot import fit
 from app.domain.states import DeadReason
 from app.domain.template import Template
-from app.store import dlq
+from app.store import dead_queues, dlq
 from app.store.failures import DecidedDeath
 from app.store.groups import Cause, Reopened, ensure_groups
 from app.store.session import Connection
@@ -60,9 +60,11 @@ def open_letters(
     causes = [_cause(death, templates.get(death.failed.template_id).template) for death in deaths]
     groups, reopened = ensure_groups(connection, causes, now)
     _note_reopened(connection, reopened, now)
+    of = [templates.get(death.failed.template_id).template for death in deaths]
+    wanted = [(one.dead_letters.queue, death.failed.queue) for one, death in zip(of, deaths, strict=True)]
+    places = dead_queues.places(connection, wanted, DEFAULT_QUEUE)
     opened = []
-    for death, cause in zip(deaths, causes, strict=True):
-        template = templates.get(death.failed.template_id).template
+    for death, cause, template, place in zip(deaths, causes, of, places, strict=True):
         snapshot = snapshots[death.failed.workflow_id]
         worker = workers.get(death.failed.worker, "unknown") if death.failed.worker is not None else "unknown"
         letter_id = _open(
@@ -70,6 +72,7 @@ def open_letters(
             death,
             template=template,
             group_id=groups[cause.fingerprint],
+            dead_queue=place,
             snapshot=snapshot,
             worker=worker,
             triage_at=settings.dlq.triage_at(DeadReason(death.reason), now),
@@ -132,6 +135,7 @@ def _open(
     *,
     template: Template,
     group_id: UUID,
+    dead_queue: str,
     snapshot: dict[str, Any],
     worker: str,
     triage_at: datetime,
@@ -157,7 +161,7 @@ def _open(
             "step": failed.step,
             "handler": failed.handler,
             "queue": failed.queue,
-            "dead_queue": DEFAULT_QUEUE,
+            "dead_queue": dead_queue,
             "group_id": group_id,
             "attempts": failed.attempt,
             "reason": death.reason,

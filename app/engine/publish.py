@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from app.domain.errors import TemplateInvalid
 from app.domain.template import Template, all_rule_layers, load_paths
 from app.engine.books import warn_of_unknown_classes
 from app.store.templates import Templates
@@ -22,6 +23,9 @@ def publish(templates: Templates, paths: Iterable[Path | str]) -> list[tuple[Tem
         TemplateChanged: a published version has another content.
     """
     loaded = load_paths(paths)
+    problems = [problem for template in loaded for problem in templates.problems(template)]
+    if problems:
+        raise TemplateInvalid(problems)
     published = []
     for template in loaded:
         is_new = templates.publish(template)

@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.dag import children_of
-from app.domain.errors import TemplateChanged, TemplateNotFound
+from app.domain.errors import Problem, TemplateChanged, TemplateInvalid, TemplateNotFound
 from app.domain.template import Template, content_hash, from_definition, to_definition
+from app.store import dead_queues
 from app.store.session import Database
 from app.store.tables import template_steps, templates
 
@@ -47,11 +48,17 @@ class Templates:
 
         Raises:
             TemplateChanged: the version exists with another content.
+            TemplateInvalid: it names queues that will not do; see `problems`.
         """
         digest = content_hash(template)
         with self._database.begin() as connection:
             row = connection.execute(_insert(template, digest)).first()
             if row is not None:
+                # Those who make and delete dead queues wait for us, or we for them.
+                dead_queues.lock(connection, shared=True)
+                problems = _queue_problems(connection, template)
+                if problems:
+                    raise TemplateInvalid(problems)
                 connection.execute(sa.insert(template_steps), _step_rows(row.id, template))
                 return True
             stored = connection.execute(
@@ -64,6 +71,14 @@ class Templates:
                 details={"template": template.ref},
             )
         return False
+
+    def problems(self, template: Template) -> list[Problem]:
+        """Return what keeps a template that is not stored yet from being published here. Transaction: own."""
+        with self._database.begin() as connection:
+            ref = template.namespace, template.name, template.version
+            if connection.execute(_select_ref(*ref)).first() is not None:
+                return []
+            return _queue_problems(connection, template)
 
     def find(self, ref: str) -> PublishedTemplate:
         """Find by "namespace/name:version", or the newest of "namespace/name", or of "name" if that is clear.
@@ -122,6 +137,22 @@ class Templates:
             self._by_id[row.id] = known
             self._by_ref[row.namespace, row.name, row.version] = known
         return known
+
+
+def _queue_problems(connection: sa.Connection, template: Template) -> list[Problem]:
+    problems = []
+    named = template.dead_letters.queue
+    if named is not None and not dead_queues.exists(connection, named):
+        message = f"there is no dead queue {named!r}; make it with `remand dlq queue create {named}`"
+        problems.append(Problem(template.ref, None, "dead_letters.queue", message, "unknown_dead_queue"))
+    taken = dead_queues.dead_queues_among(connection, [step.queue for step in template.steps])
+    for index, step in enumerate(template.steps):
+        if step.queue in taken:
+            message = f"{step.queue!r} is a dead queue: no step can run in it"
+            problems.append(
+                Problem(template.ref, None, f"steps[{index}].queue", message, "dead_queue_of_step")
+            )
+    return problems
 
 
 def _insert(template: Template, digest: str) -> Any:

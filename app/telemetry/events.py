@@ -31,7 +31,9 @@ EventName = Literal[
     "dead_letter.opened",
     "dead_letter.claimed",
     "dead_letter.noted",
+    "dead_letter.changed",
     "dead_letter.closed",
+    "dead_queue.changed",
     "group.changed",
     "group.reopened",
     "worker.registered",
@@ -52,6 +54,10 @@ EventName = Literal[
     "redrive.sent",
     "redrive.stopped",
     "queue.paused",
+    "workflow.paused",
+    "workflow.resumed",
+    "template.paused",
+    "template.resumed",
     "queue.resumed",
     "server.started",
     "server.stopped",
@@ -144,6 +150,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         "dead_letter.claimed": EventSpec(
             INFO, "Someone investigates a dead letter.", ("dead_letter_id", "workflow_id", "by")
         ),
+        "dead_letter.changed": EventSpec(
+            INFO,
+            "Who has a dead letter, its labels, links or metadata changed.",
+            ("dead_letter_id", "verb", "by"),
+        ),
+        "dead_queue.changed": EventSpec(
+            INFO,
+            "A person made, changed or deleted a dead queue, or pointed a queue to one.",
+            ("dead_queue", "verb", "by", "reason"),
+        ),
         "dead_letter.noted": EventSpec(INFO, "An investigation got a note.", ("dead_letter_id", "by")),
         "group.changed": EventSpec(
             INFO, "A person did something with a group of dead letters.", ("group_id", "verb", "by", "reason")
@@ -208,6 +224,18 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         ),
         "redrive.stopped": EventSpec(
             ERROR, "A canary was not good enough: the rest was not sent.", ("redrive_id", "reason")
+        ),
+        "workflow.paused": EventSpec(
+            INFO, "A person holds a workflow: it starts no further step.", ("workflow_id", "by", "reason")
+        ),
+        "workflow.resumed": EventSpec(INFO, "A person lets a workflow go on.", ("workflow_id", "by")),
+        "template.paused": EventSpec(
+            INFO,
+            "A person holds a template: its workflows are accepted and wait.",
+            ("namespace", "template", "count", "by", "reason"),
+        ),
+        "template.resumed": EventSpec(
+            INFO, "A person lets a template's workflows go on.", ("namespace", "template", "count", "by")
         ),
         "queue.paused": EventSpec(INFO, "A queue was paused.", ("queue", "by", "reason")),
         "queue.resumed": EventSpec(INFO, "A paused queue goes on.", ("queue", "by")),

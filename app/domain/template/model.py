@@ -31,6 +31,10 @@ Timeout = Annotated[Seconds, Field(gt=0)]
 Rules = Annotated[tuple[RuleSpec, ...], Field(max_length=MAX_RULES)]
 
 
+# Stored whole: nulls in a schema mean something.
+_SCHEMAS: Final[Any] = {"input_schema": True, "steps": {"__all__": {"result_schema"}}}
+
+
 class StepSpec(BaseModel):
     """Describe one step: what runs, after what, where, and how it is tried again."""
 
@@ -52,10 +56,22 @@ class StepSpec(BaseModel):
     commit: Literal["batch", "each"] = "batch"
     """`each` makes the result durable before the worker takes the next step; `batch` within milliseconds."""
 
+    result_schema: dict[str, Any] | None = None
+    """JSON Schema, draft 2020-12, that a result given by hand has to meet; None accepts any JSON."""
+
     @property
     def watched(self) -> str:
         """Return the name of the breaker that the step minds."""
         return self.dependency or self.handler
+
+
+class DeadLetterSpec(BaseModel):
+    """Say what becomes of the template's dead letters; None means the setting of that name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    queue: Name | None = None
+    """The dead queue they lie in; None means that of the failed step's queue."""
 
 
 class Template(BaseModel):
@@ -75,6 +91,7 @@ class Template(BaseModel):
     retry: RetryOverrides = RetryOverrides()
     rules: Rules = ()
     """What the classifier asks after a step's own rules."""
+    dead_letters: DeadLetterSpec = DeadLetterSpec()
     steps: Annotated[tuple[StepSpec, ...], Field(min_length=1, max_length=MAX_STEPS)]
 
     @property
@@ -102,10 +119,13 @@ def all_rule_layers(template: Template) -> list[tuple[str, list[UserRule]]]:
 
 def to_definition(template: Template) -> dict[str, Any]:
     """Return what was set, as JSON types; defaults are left out so that they stay the reader's."""
-    definition = template.model_dump(mode="json", exclude_unset=True, exclude={"input_schema"})
+    definition = template.model_dump(mode="json", exclude_unset=True, exclude=_SCHEMAS)
     definition = _without_nulls(definition)
     if template.input_schema is not None:
         definition["input_schema"] = template.input_schema
+    for step, told in zip(template.steps, definition["steps"], strict=True):
+        if step.result_schema is not None:
+            told["result_schema"] = step.result_schema
     return definition
 
 

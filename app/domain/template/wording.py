@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from app.domain import retry, rules
 from app.domain.jsonvalue import Path
-from app.domain.template.model import MAX_STEPS, StepSpec, Template
+from app.domain.template.model import MAX_STEPS, DeadLetterSpec, StepSpec, Template
 from app.domain.template.source import Document
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MODELS: Final[dict[str, type[BaseModel]]] = {
     "steps": StepSpec,
     "rules": rules.RuleSpec,
+    "dead_letters": DeadLetterSpec,
     "retry": retry.RetryOverrides,
     "exponential": retry.ExponentialOverrides,
     "linear": retry.LinearOverrides,

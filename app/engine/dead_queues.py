@@ -1,0 +1,216 @@
+"""Dead queues: make, change and delete them, point plain queues to them. Source: C5.
+
+A dead queue is where letters lie, never where steps run: no name is both, so letters cannot go in circles.
+Looked at both ways: when a dead queue is made, when a queue is pointed to one, when a template is published.
+"""
+
+from __future__ import annotations
+
+import re
+
+from app.domain.dead_letters import DEFAULT_QUEUE
+from app.domain.errors import DeadQueueChained, DeadQueueInUse, DeadQueueNotFound, InputInvalid, NameTaken
+from app.domain.queues import BUILT_IN
+from app.domain.template.model import NAME_PATTERN, RESERVED_QUEUES
+from app.engine.context import Engine
+from app.engine.operate import Who
+from app.store import audit, dead_queues
+from app.store.audit import Entry
+from app.store.dead_queues import DeadQueue
+from app.store.session import Connection
+from app.telemetry import log
+
+_MOST = 100_000_000
+
+
+def list_dead_queues(engine: Engine) -> list[DeadQueue]:
+    """Return the dead queues by name. Transaction: own."""
+    return dead_queues.listed(engine.database)
+
+
+def get_dead_queue(engine: Engine, name: str) -> DeadQueue:
+    """Return a dead queue. Transaction: own.
+
+    Raises:
+        DeadQueueNotFound: there is none of that name.
+    """
+    found = dead_queues.listed(engine.database, name)
+    if not found:
+        raise _not_found(name)
+    return found[0]
+
+
+def create_dead_queue(
+    engine: Engine, name: str, who: Who, *, description: str = "", size_limit: int | None = None
+) -> DeadQueue:
+    """Make a dead queue. Transaction: own.
+
+    Raises:
+        InputInvalid: the name or the limit will not do.
+        NameTaken: there is one of that name.
+        DeadQueueChained: steps run in a queue of that name, or it has a dead queue itself.
+    """
+    _check_name(name)
+    _check_limit(size_limit)
+    with engine.database.begin() as connection:
+        dead_queues.lock(connection)
+        if dead_queues.exists(connection, name):
+            raise NameTaken(f"there is a dead queue {name!r} already", details={"dead_queue": name})
+        if name in BUILT_IN or dead_queues.step_queues_among(connection, [name]):
+            raise _chained(f"{name!r} is a queue in which steps run: letters cannot lie in it", name)
+        beyond = dead_queues.setting_of(connection, name)
+        if beyond is not None:
+            raise _chained(f"queue {name!r} has a dead queue itself, {beyond!r}", name)
+        now = engine.now(connection)
+        dead_queues.create(
+            connection, name, description=description, size_limit=size_limit, by=who.by, now=now
+        )
+        after = {"description": description, "size_limit": size_limit}
+        _record(engine, connection, who, Entry("dead_queue.create", "dead_queue", name, after=after))
+    _log(name, "create", who)
+    return get_dead_queue(engine, name)
+
+
+def change_dead_queue(
+    engine: Engine, name: str, who: Who, *, description: str | None = None, size_limit: int | None = None
+) -> DeadQueue:
+    """Change what is told of a dead queue, or its limit; None: as it was. Transaction: own.
+
+    Raises:
+        InputInvalid: the limit will not do.
+        DeadQueueNotFound: there is none of that name.
+    """
+    _check_limit(size_limit)
+    given = {"description": description, "size_limit": size_limit}
+    after = {key: value for key, value in given.items() if value is not None}
+    with engine.database.begin() as connection:
+        known = dead_queues.locked(connection, name)
+        if known is None:
+            raise _not_found(name)
+        if after:
+            dead_queues.change(connection, name, **after)
+            before = {"description": known[0], "size_limit": known[1]}
+            entry = Entry("dead_queue.change", "dead_queue", name, before=before, after={**before, **after})
+            _record(engine, connection, who, entry)
+    if after:
+        _log(name, "change", who)
+    return get_dead_queue(engine, name)
+
+
+def delete_dead_queue(engine: Engine, name: str, who: Who, *, move_to: str | None = None) -> int:
+    """Delete a dead queue; with `move_to` its letters and the queues that point to it go there first.
+
+    Return how many letters were moved. Transaction: own.
+
+    Raises:
+        DeadQueueNotFound: there is none of either name.
+        DeadQueueInUse: it holds letters, queues point to it, the newest version of a template names it, or it
+            is the default one.
+    """
+    with engine.database.begin() as connection:
+        dead_queues.lock(connection)
+        if dead_queues.locked(connection, name) is None:
+            raise _not_found(name)
+        if name == DEFAULT_QUEUE:
+            raise DeadQueueInUse(f"{name!r} takes the letters of everybody who names no other: it stays")
+        named = dead_queues.naming_templates(connection, name)
+        if named:
+            raise _in_use(name, f"{', '.join(named)} names it", "publish a version that does not")
+        moved = 0
+        if move_to is None:
+            _refuse_used(connection, name)
+        else:
+            moved = _move(connection, name, move_to)
+        dead_queues.delete(connection, name)
+        after = {"moved_to": move_to, "letters": moved}
+        _record(engine, connection, who, Entry("dead_queue.delete", "dead_queue", name, after=after))
+    _log(name, "delete", who)
+    return moved
+
+
+def set_queue(engine: Engine, queue: str, dead_queue: str, who: Who) -> bool:
+    """Let letters of a plain queue's steps go to a dead queue, unless their template says; False: they did.
+
+    Letters that are there stay where they lie. Transaction: own.
+
+    Raises:
+        InputInvalid: no step can run in a queue of that name.
+        DeadQueueNotFound: there is none of that name.
+        DeadQueueChained: the queue is the dead queue itself, or another one.
+    """
+    _check_name(queue)
+    with engine.database.begin() as connection:
+        dead_queues.lock(connection)
+        if queue == dead_queue:
+            raise _chained(f"queue {queue!r} cannot be its own dead queue", queue)
+        if dead_queues.exists(connection, queue):
+            raise _chained(f"{queue!r} is a dead queue: it has no dead queue itself", queue)
+        if not dead_queues.exists(connection, dead_queue):
+            raise _not_found(dead_queue)
+        before = dead_queues.setting_of(connection, queue)
+        if (before or DEFAULT_QUEUE) == dead_queue:
+            return False
+        wanted = None if dead_queue == DEFAULT_QUEUE else dead_queue
+        dead_queues.point(connection, queue, wanted, by=who.by, now=engine.now(connection))
+        told = {"dead_queue": before or DEFAULT_QUEUE}
+        entry = Entry("queue.set", "queue", queue, before=told, after={"dead_queue": dead_queue})
+        _record(engine, connection, who, entry)
+    _log(dead_queue, f"set for {queue}", who)
+    return True
+
+
+def _refuse_used(connection: Connection, name: str) -> None:
+    letters = dead_queues.held_letters(connection, name)
+    if letters:
+        raise _in_use(name, f"{letters} letters lie in it", "move them: --move-to ANOTHER")
+    pointing = dead_queues.pointing_queues(connection, name)
+    if pointing:
+        raise _in_use(
+            name, f"queue {', '.join(pointing)} points to it", "point it elsewhere, or --move-to ANOTHER"
+        )
+
+
+def _move(connection: Connection, name: str, move_to: str) -> int:
+    if move_to == name:
+        raise InputInvalid(f"letters of dead queue {name!r} cannot be moved to itself")
+    if not dead_queues.exists(connection, move_to):
+        raise _not_found(move_to)
+    return dead_queues.move_letters(connection, name, move_to)
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(NAME_PATTERN, name) or name.lower().startswith(RESERVED_QUEUES):
+        raise InputInvalid(
+            f"{name!r} will not do as the name of a queue",
+            hint="letters, digits, '.', '_' and '-', at most 63; not beginning with 'retry.' or 'remand.'",
+        )
+
+
+def _check_limit(size_limit: int | None) -> None:
+    if size_limit is not None and not 1 <= size_limit <= _MOST:
+        raise InputInvalid(f"a dead queue is meant to hold 1 to {_MOST:,} letters, not {size_limit:,}")
+
+
+def _record(engine: Engine, connection: Connection, who: Who, entry: Entry) -> None:
+    now = engine.now(connection)
+    audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
+
+
+def _log(name: str, verb: str, who: Who) -> None:
+    log("dead_queue.changed", dead_queue=name, verb=verb, by=who.by, reason=who.reason)
+
+
+def _not_found(name: str) -> DeadQueueNotFound:
+    return DeadQueueNotFound(
+        f"there is no dead queue {name!r}",
+        hint="see `remand dlq queue list`; make one with `remand dlq queue create`",
+        details={"dead_queue": name},
+    )
+
+
+def _chained(message: str, name: str) -> DeadQueueChained:
+    return DeadQueueChained(message, hint="a dead queue takes another name", details={"queue": name})
+
+
+def _in_use(name: str, why: str, hint: str) -> DeadQueueInUse:
+    return DeadQueueInUse(f"dead queue {name!r} cannot go: {why}", hint=hint, details={"dead_queue": name})
