@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.dashboard import forms
@@ -13,6 +15,8 @@ from app.domain.access import Permission
 from app.domain.letter_filter import LetterFilter
 from app.domain.states import GroupState
 from app.engine import groups as verbs
+from app.engine.context import Engine
+from app.engine.operate import Who
 from app.engine.statistics import statistics
 from app.engine.suggest import suggestions
 from app.store import groups as store
@@ -88,31 +92,41 @@ def group_page(request: Request, group_id: UUID) -> Response:
 async def change_group(request: Request, group_id: UUID, verb: str) -> Response:
     """Claim, assign, release, give a day, note, resolve or reopen a group."""
     caller = _WRITE(request)
-    engine = engine_of(request)
     given = await forms.read(request)
+    act = _VERBS.get(verb)
+    if act is None:
+        return Response(status_code=404)
     who = caller.who(given.get("reason"))
-    take_over = "take_over" in given
-    match verb:
-        case "claim":
-            verbs.claim_group(engine, group_id, who)
-        case "assign":
-            verbs.assign_group(engine, group_id, given.get("owner", ""), who, take_over=take_over)
-        case "release":
-            verbs.release_group(engine, group_id, who, take_over=take_over)
-        case "due":
-            at = forms.instant(given["due_at"]) if "due_at" in given else None
-            verbs.set_due(engine, group_id, at, who)
-        case "note":
-            verbs.note_group(engine, group_id, given.get("text", ""), who)
-        case "resolve":
-            verbs.resolve_group(engine, group_id, who)
-        case "reopen":
-            verbs.reopen_group(engine, group_id, who)
-        case _:
-            return Response(status_code=404)
+    await run_in_threadpool(act, engine_of(request), group_id, given, who)
     return done(f"/dlq/groups/{group_id}", _TOLD[verb])
 
 
+def _assign(engine: Engine, group_id: UUID, given: dict[str, str], who: Who) -> object:
+    owner = given.get("owner", "")
+    return verbs.assign_group(engine, group_id, owner, who, take_over="take_over" in given)
+
+
+def _release(engine: Engine, group_id: UUID, given: dict[str, str], who: Who) -> object:
+    return verbs.release_group(engine, group_id, who, take_over="take_over" in given)
+
+
+def _due(engine: Engine, group_id: UUID, given: dict[str, str], who: Who) -> object:
+    at = forms.instant(given["due_at"]) if "due_at" in given else None
+    return verbs.set_due(engine, group_id, at, who)
+
+
+_Act = Callable[[Engine, UUID, dict[str, str], Who], object]
+_VERBS: dict[str, _Act] = {
+    "claim": lambda engine, group_id, _, who: verbs.claim_group(engine, group_id, who),
+    "assign": _assign,
+    "release": _release,
+    "due": _due,
+    "note": lambda engine, group_id, given, who: verbs.note_group(
+        engine, group_id, given.get("text", ""), who
+    ),
+    "resolve": lambda engine, group_id, _, who: verbs.resolve_group(engine, group_id, who),
+    "reopen": lambda engine, group_id, _, who: verbs.reopen_group(engine, group_id, who),
+}
 _TOLD = {
     "claim": "It is yours.",
     "assign": "Assigned.",

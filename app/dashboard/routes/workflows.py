@@ -35,6 +35,7 @@ router = APIRouter()
 _READ = require(Permission.WORKFLOWS_READ)
 _WRITE = require(Permission.WORKFLOWS_WRITE)
 _STEPS = 200
+_DIGITS = 7
 _MOVES = 200
 _ID_LETTERS = frozenset("0123456789abcdef-")
 
@@ -92,6 +93,8 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
     steps = steps_of(engine.database, workflow_id)
     chosen = request.query_params.get("step")
     step = next((one for one in steps if one.name == chosen), None)
+    given = request.query_params.get("from", "")
+    first = int(given) if given.isascii() and given.isdecimal() and len(given) < _DIGITS else 0
     attempts = attempts_of(engine.database, workflow_id)
     with engine.database.begin() as connection:
         now = engine.now(connection)
@@ -99,8 +102,10 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
         request,
         "workflow.html",
         workflow=workflow,
-        steps=steps[:_STEPS],
-        more_steps=max(0, len(steps) - _STEPS),
+        steps=steps[first : first + _STEPS],
+        first=first,
+        next_step=first + _STEPS,
+        more_steps=max(0, len(steps) - first - _STEPS),
         by_name={one.name: one for one in steps},
         step=step,
         drawing=graph.lay_out({one.name: one.depends_on for one in steps}),
