@@ -46,10 +46,15 @@ def list_workflows(request: Request) -> Response:
     _READ(request)
     engine = engine_of(request)
     given = request.query_params
-    found = _by_id(engine, given.get("q", "").strip())
-    if found is not None:
-        return RedirectResponse(f"/workflows/{found}", 303)
-    wanted = _wanted(given)
+    typed = given.get("q", "").strip()
+    try:
+        found = _by_id(engine, typed)
+    except AmbiguousId:
+        wanted = WorkflowFilter(id_prefix=typed.lower())
+    else:
+        if found is not None:
+            return RedirectResponse(f"/workflows/{found}", 303)
+        wanted = _wanted(given)
     page = workflow_search.search(engine.database, wanted, after=given.get("cursor") or None, limit=50)
     return show(request, "workflows.html", page=page, states=list(WorkflowState), given=given)
 
@@ -59,7 +64,7 @@ def _by_id(engine: Engine, typed: str) -> UUID | None:
         return None
     try:
         return find_workflow(engine.database, typed).id
-    except (WorkflowNotFound, AmbiguousId):
+    except WorkflowNotFound:
         return None
 
 
