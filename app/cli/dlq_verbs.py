@@ -15,6 +15,8 @@ from app.engine import operate
 from app.engine.operate import Decided
 from app.store.dlq import DeadLetter, find_dead_letter
 
+__all__ = ["GROUP"]
+
 
 @GROUP.verb("claim", exits=(4, 5), examples=("remand dlq claim 7be301", "remand dlq claim 7be301 --by ada"))
 def claim(cli: Cli, letter: LetterId, reason: Reason = None, by: By = None) -> None:

@@ -62,6 +62,8 @@ WORKFLOW_RULES: tuple[Rule, ...] = (
     _workflow(W.BLOCKED_BY_FAILURES, "give_up", W.ERROR),
     _workflow(W.BLOCKED_BY_FAILURES, "reopen", W.WAITING_FOR_DEPENDENCIES),
     _workflow(W.ERROR, "reopen", W.WAITING_FOR_DEPENDENCIES),
+    *(_workflow(state, "pause", state) for state in _LIVE_WORKFLOW),
+    *(_workflow(state, "resume", state) for state in _LIVE_WORKFLOW),
     *(_workflow(state, "cancel", W.CANCELLED) for state in _LIVE_WORKFLOW),
     *(_workflow(state, "resolve_manually", W.RESOLVED_MANUALLY) for state in _LIVE_WORKFLOW),
 )
@@ -75,6 +77,8 @@ _LIVE_STEP = (
     S.WAITING_FOR_RETRY,
     S.ERROR,
 )
+
+_RESTARTABLE_STEP = (S.COMPLETE, S.RESOLVED_MANUALLY, S.ERROR, S.WAITING_FOR_RETRY, S.ENQUEUED)
 
 STEP_RULES: tuple[Rule, ...] = (
     _step(S.PENDING, "enqueue", S.ENQUEUED),
@@ -95,6 +99,8 @@ STEP_RULES: tuple[Rule, ...] = (
     *(_step(state, "cancel", S.CANCELLED) for state in _LIVE_STEP),
     *(_step(state, "resolve_manually", S.RESOLVED_MANUALLY) for state in _LIVE_STEP),
     *(_step(state, "complete_manually", S.COMPLETE) for state in _LIVE_STEP),
+    *(_step(state, "skip", S.RESOLVED_MANUALLY) for state in _LIVE_STEP),
+    *(_step(state, "restart", S.PENDING) for state in _RESTARTABLE_STEP),
 )
 
 BREAKER_RULES: tuple[Rule, ...] = (

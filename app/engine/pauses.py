@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from app.domain.errors import InputInvalid, QueueNotFound
-from app.domain.queues import BUILT_IN, COMMANDS, MAINTENANCE
+from app.domain.queues import BUILT_IN, COMMANDS, MAINTENANCE, STEPS
 from app.engine.context import Engine
 from app.store import audit, diagnosis, pauses
 from app.store.audit import Entry
@@ -65,6 +65,17 @@ def resume_queue(engine: Engine, queue: str, *, by: str, reason: str | None = No
     return True
 
 
+def check_step_queue(engine: Engine, queue: str) -> None:
+    """Refuse a queue in which no step can run. Transaction: own.
+
+    Raises:
+        QueueNotFound: no published template has steps in it.
+    """
+    known = {STEPS, *diagnosis.step_queues(engine.database)}
+    if queue not in known:
+        raise _not_found(queue, known)
+
+
 def check_known(engine: Engine, queue: str) -> None:
     """Refuse a queue that neither the product nor a published template has. Transaction: own.
 
@@ -74,8 +85,12 @@ def check_known(engine: Engine, queue: str) -> None:
     known = {*BUILT_IN, *diagnosis.step_queues(engine.database)}
     if queue in known:
         return
+    raise _not_found(queue, known)
+
+
+def _not_found(queue: str, known: set[str]) -> QueueNotFound:
     near = get_close_matches(queue, known, 1)
-    raise QueueNotFound(
+    return QueueNotFound(
         f"no queue {queue!r} is known",
         hint=f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}",
         details={"queue": queue},

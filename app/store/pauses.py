@@ -1,15 +1,18 @@
-"""Paused queues: nothing is claimed from them, nothing in them is decided, nothing is lost."""
+"""Paused queues, workflows and templates: what is in them waits, what runs ends, nothing is lost."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from app.store.session import Database
 from app.store.tables import pauses as table
+from app.store.tables import template_pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +50,123 @@ def pauses(database: Database) -> list[Pause]:
     """Return the paused queues by name. Transaction: own."""
     rows = database.call("select queue, since, by, reason from remand.pauses order by queue")
     return [Pause(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePause:
+    """A paused template: all its versions."""
+
+    namespace: str
+    name: str
+    since: datetime
+    by: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Workflows that go on, and the queues that got work."""
+
+    ids: tuple[UUID, ...]
+    queues: tuple[str, ...]
+
+
+def pause_workflows(
+    connection: sa.Connection,
+    ids: Sequence[UUID],
+    *,
+    by: str,
+    reason: str | None,
+    now: datetime | None,
+    with_template: bool = False,
+) -> list[UUID]:
+    """Hold workflows; return those that were not held before. Transaction: joins. Idempotent."""
+    rows = connection.execute(
+        sa.text("select * from remand.pause_workflows(:ids, :by, :reason, :with_template, :now)"),
+        {"ids": list(ids), "by": by, "reason": reason, "with_template": with_template, "now": now},
+    )
+    return [row[0] for row in rows]
+
+
+def resume_workflows(
+    connection: sa.Connection,
+    ids: Sequence[UUID],
+    *,
+    by: str,
+    reason: str | None,
+    now: datetime | None,
+    with_template: bool = False,
+) -> Resumed:
+    """Let held workflows go on, or only those held with their template. Transaction: joins. Idempotent."""
+    rows = connection.execute(
+        sa.text("select kind, id, queue from remand.resume_workflows(:ids, :by, :reason, :with, :now)"),
+        {"ids": list(ids), "by": by, "reason": reason, "with": with_template, "now": now},
+    ).all()
+    ids_of = tuple(row[1] for row in rows if row[0] == "resumed")
+    return Resumed(ids_of, tuple(row[2] for row in rows if row[0] == "ring"))
+
+
+def withdraw_paused(database: Database, limit: int, now: datetime | None) -> int:
+    """Withdraw what came back to the queue of a paused workflow; return how many steps. Transaction: own."""
+    return int(database.call("select remand.withdraw_paused(null, %s, %s)", (limit, now))[0][0])
+
+
+def lock_template(connection: sa.Connection, namespace: str, name: str, *, shared: bool) -> None:
+    """Wait until nobody submits to a template, pauses or resumes it; shared: only for the latter two.
+
+    Transaction: joins; let go at its end.
+    """
+    kind = "_shared" if shared else ""
+    connection.execute(
+        sa.text(f"select pg_advisory_xact_lock{kind}(hashtextextended(:key, 0))"),
+        {"key": f"remand.pause {namespace}/{name}"},
+    )
+
+
+def add_template_pause(connection: sa.Connection, pause_: TemplatePause) -> bool:
+    """Pause a template; False if it is paused already. Transaction: joins; the template is locked."""
+    values = {name: getattr(pause_, name) for name in TemplatePause.__slots__}
+    row = connection.execute(
+        insert(template_pauses).values(**values).on_conflict_do_nothing().returning(template_pauses.c.name)
+    )
+    return row.first() is not None
+
+
+def end_template_pause(connection: sa.Connection, namespace: str, name: str) -> TemplatePause | None:
+    """End a template's pause and return it; None if there is none. Transaction: joins; it is locked."""
+    columns = [template_pauses.c[one] for one in TemplatePause.__slots__]
+    row = connection.execute(
+        sa.delete(template_pauses)
+        .where(template_pauses.c.namespace == namespace, template_pauses.c.name == name)
+        .returning(*columns)
+    ).first()
+    return None if row is None else TemplatePause(*row)
+
+
+def template_pause(connection: sa.Connection, namespace: str, name: str) -> TemplatePause | None:
+    """Return a template's pause; None if it is not paused. Transaction: joins."""
+    columns = [template_pauses.c[one] for one in TemplatePause.__slots__]
+    row = connection.execute(
+        sa.select(*columns).where(template_pauses.c.namespace == namespace, template_pauses.c.name == name)
+    ).first()
+    return None if row is None else TemplatePause(*row)
+
+
+def paused_templates(database: Database) -> list[TemplatePause]:
+    """Return the paused templates by name. Transaction: own."""
+    rows = database.call(
+        "select namespace, name, since, by, reason from remand.template_pauses order by namespace, name"
+    )
+    return [TemplatePause(*row) for row in rows]
+
+
+def live_workflows_of(database: Database, namespace: str, name: str, *, paused: bool) -> list[UUID]:
+    """Return the workflows of a template that have not ended, held with it or not held. Transaction: own."""
+    held = "f.paused_at is not null and f.paused_with_template" if paused else "f.paused_at is null"
+    rows = database.call(
+        "select f.id from remand.workflows f join remand.templates t on t.id = f.template_id"
+        f" where t.namespace = %s and t.name = %s and {held}"
+        " and f.state not in ('complete', 'error', 'cancelled', 'resolved_manually') order by f.id",
+        (namespace, name),
+    )
+    return [row[0] for row in rows]

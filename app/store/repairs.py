@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -81,11 +82,91 @@ def forget_failures(connection: sa.Connection, workflow_id: UUID, step: str) -> 
     _update(connection, "failures = 0, lost_attempts = 0, failing_since = null", workflow_id, step)
 
 
-def leave_queue(connection: sa.Connection, workflow_id: UUID, step: str) -> None:
-    """Take a step out of the run queue: whoever runs it has lost it."""
+def leave_queue(connection: sa.Connection, workflow_id: UUID, *steps: str) -> None:
+    """Take steps out of the run queue: whoever runs them has lost them."""
     connection.execute(
-        sa.text("delete from remand.run_queue where workflow_id = :id and step = :step"),
+        sa.text("delete from remand.run_queue where workflow_id = :id and step = any(:steps)"),
+        {"id": workflow_id, "steps": list(steps)},
+    )
+
+
+def move_place(
+    connection: sa.Connection, workflow_id: UUID, step: str, *, queue: str | None, priority: int | None
+) -> tuple[str, int]:
+    """Let a step run in another queue, or with another priority; return those it had."""
+    before = connection.execute(
+        sa.text("select queue, priority from remand.steps where workflow_id = :id and name = :step"),
         {"id": workflow_id, "step": step},
+    ).one()
+    new = {"queue": queue or before[0], "priority": before[1] if priority is None else priority}
+    _update(connection, "queue = :queue, priority = :priority", workflow_id, step, **new)
+    connection.execute(
+        sa.text(
+            "update remand.run_queue set queue = :queue, priority = :priority"
+            " where workflow_id = :id and step = :step and phase in ('ready', 'waiting')"
+        ),
+        {"id": workflow_id, "step": step, **new},
+    )
+    return before[0], before[1]
+
+
+def parents_of(connection: sa.Connection, workflow_id: UUID) -> dict[str, list[str]]:
+    """Return the graph of a workflow: each step with its parents, in template order."""
+    rows = connection.execute(
+        sa.text("select name, depends_on from remand.steps where workflow_id = :id order by position"),
+        {"id": workflow_id},
+    )
+    return {row[0]: list(row[1]) for row in rows}
+
+
+def states_of_steps(connection: sa.Connection, workflow_id: UUID) -> dict[str, StepState]:
+    """Return the state of each step."""
+    rows = connection.execute(
+        sa.text("select name, state from remand.steps where workflow_id = :id"), {"id": workflow_id}
+    )
+    return {row[0]: StepState(row[1]) for row in rows}
+
+
+def move_steps(
+    connection: sa.Connection,
+    workflow_id: UUID,
+    steps: Sequence[str],
+    from_states: Sequence[str],
+    move: tuple[str, StepState],
+    *,
+    by: str,
+    reason: str | None,
+    now: datetime,
+) -> None:
+    """Move several steps by one event, those that are in one of the states."""
+    connection.execute(
+        sa.text("select * from remand.move_steps(:ids, :steps, :from, :event, :to, :by, :reason, :now)"),
+        {
+            "ids": [workflow_id] * len(steps),
+            "steps": list(steps),
+            "from": list(from_states),
+            "event": move[0],
+            "to": str(move[1]),
+            "by": by,
+            "reason": reason,
+            "now": now,
+        },
+    )
+
+
+def restart_steps(
+    connection: sa.Connection,
+    workflow_id: UUID,
+    steps: Sequence[str],
+    *,
+    by: str,
+    reason: str | None,
+    now: datetime,
+) -> None:
+    """Send steps back to pending as if they had never run; none of them may be running."""
+    connection.execute(
+        sa.text("select * from remand.restart_steps(:id, :steps, :by, :reason, :now)"),
+        {"id": workflow_id, "steps": list(steps), "by": by, "reason": reason, "now": now},
     )
 
 
@@ -107,7 +188,8 @@ def reopen(
     """
     connection.execute(
         sa.text(
-            "update remand.workflows set hold = null where id = :id and hold is not null and not exists"
+            "update remand.workflows set hold = case when paused_at is not null then 'paused' end"
+            " where id = :id and hold is not null and not exists"
             " (select from remand.steps where workflow_id = :id and state = 'error')"
         ),
         {"id": workflow_id},
@@ -180,7 +262,9 @@ def resolve_workflow(
     )
     connection.execute(
         sa.text(
-            "update remand.workflows set open_steps = 0, error_steps = 0, troubled = false where id = :id"
+            "update remand.workflows set open_steps = 0, error_steps = 0, troubled = false, hold = null,"
+            " paused_at = null, paused_by = null, pause_reason = null, paused_with_template = false"
+            " where id = :id"
         ),
         {"id": workflow_id},
     )

@@ -28,7 +28,7 @@ _FAIL = (
     "select * from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[],"
     " %s::text[]::jsonb[], %s::text[], %s::text[], %s, %s)"
 )
-_GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[])"
+_GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[], %s)"
 _INTERRUPT = "select * from remand.interrupt(%s, %s::uuid[], %s::text[], %s::int[], %s)"
 _RENEW = (
     "update remand.run_queue set lease_until = coalesce(%s, clock_timestamp()) + make_interval(secs => %s)"
@@ -224,7 +224,7 @@ class RunQueue:
         return (self._clock.fixed(), seconds, claim.workflow_id, claim.step, claim.attempt, self._worker)
 
     def _give_back(self, *arguments: Any) -> list[str]:
-        rows = self._database.call(_GIVE_BACK, (self._worker, *arguments))
+        rows = self._database.call(_GIVE_BACK, (self._worker, *arguments, self._clock.fixed()))
         return [row[0] for row in rows]
 
 

@@ -18,7 +18,7 @@ import psycopg2.extras
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
-from app.domain.errors import DatabaseUnreachable, ValueRefused
+from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
 from remand.redact import redact_text
 
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
@@ -32,6 +32,11 @@ _CONNECT_ARGS: dict[str, Any] = {
     "application_name": "remand",
 }
 LOST_CONNECTION = (psycopg2.OperationalError, psycopg2.InterfaceError)
+_BUSY = (
+    psycopg2.errors.DeadlockDetected,
+    psycopg2.errors.LockNotAvailable,
+    psycopg2.errors.SerializationFailure,
+)
 # The driver calls a value that is too large an operational error: to wait and call again would not help.
 _REFUSALS = (psycopg2.DataError, psycopg2.errors.ProgramLimitExceeded)
 
@@ -88,12 +93,19 @@ class Database:
 
         Raises:
             DatabaseUnreachable: no connection could be made, or it was lost on the way.
+            Busy: others hold what it wants, or it and another waited for each other.
         """
         with self._connect() as connection:
             try:
                 with connection.begin():
                     yield connection
             except sa.exc.DBAPIError as error:
+                if isinstance(error.orig, _BUSY):
+                    raise Busy(
+                        "others work on the same rows just now: nothing was changed",
+                        hint="try again in a moment",
+                        details={"cause": type(error.orig).__name__},
+                    ) from error
                 if not error.connection_invalidated:
                     raise
                 raise unreachable(self._url, error.orig or error) from error

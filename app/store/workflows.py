@@ -25,7 +25,8 @@ _COLUMNS = """
     f.id, t.namespace, t.name, t.version, f.state, f.state_since, f.created_at, f.priority, f.input,
     f.submitted_by, f.open_steps, f.error_steps, f.hold, f.template_id,
     array(select distinct q.dependency from remand.run_queue q
-           where q.workflow_id = f.id and q.gate = 'held' order by 1)
+           where q.workflow_id = f.id and q.gate = 'held' order by 1),
+    f.paused_at, f.paused_by, f.pause_reason, f.tags
   from remand.workflows f join remand.templates t on t.id = f.template_id
 """
 
@@ -68,6 +69,12 @@ class Workflow:
     template_id: int
     held_by: list[str]
     """The breakers that keep steps of it back."""
+    paused_at: datetime | None = None
+    """Since when a person holds it; None: nobody does."""
+    paused_by: str | None = None
+    pause_reason: str | None = None
+    tags: list[str] | None = None
+    """Words of its submitter, to find it by."""
 
     @property
     def ref(self) -> str:

@@ -34,7 +34,6 @@ MOVING = (
     WorkflowState.WAITING_FOR_DEPENDENCIES,
     WorkflowState.BLOCKED_BY_FAILURES,
 )
-BY_HAND = ("complete_manually", "resolve_manually", "cancel")
 
 _WORKFLOWS = "select id, template_id, state, open_steps, error_steps, hold from remand.workflows"
 _STEPS = """
@@ -198,11 +197,11 @@ def _wrong_attempts(
     where: str, step: Step, attempts: list[Attempt], path: list[tuple[str, str, str, str]]
 ) -> Iterator[str]:
     numbers = sorted(one.attempt for one in attempts)
-    ended_by_hand = bool(path) and path[-1][2] in BY_HAND
     whole = list(range(1, step.attempt + 1))
     if numbers != whole:
         yield f"{where}: is at attempt {step.attempt}, but has the attempts {numbers}"
     won = sum(one.outcome == "complete" for one in attempts)
-    wanted = int(step.state in ("complete", "enqueued_for_orchestration") and not ended_by_hand)
+    # One for each time it completed (it may have been restarted), and one whose result is parked.
+    wanted = sum(one[2] == "complete" for one in path) + int(step.state == "enqueued_for_orchestration")
     if won != wanted:
         yield f"{where}: is {step.state} with {won} winning attempts"

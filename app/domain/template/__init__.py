@@ -10,7 +10,7 @@ from app.domain.jsonvalue import canonical_json
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides, RetrySpec, resolve_retry
 from app.domain.template.load import from_definition, load_file, load_paths, load_text
 from app.domain.template.model import StepSpec, Template, all_rule_layers, content_hash, to_definition
-from app.domain.template.submission import identity_key, validate_input
+from app.domain.template.submission import check_result, identity_key, validate_input
 
 __all__ = [
     "DEFAULT_RETRY",
@@ -20,6 +20,7 @@ __all__ = [
     "Template",
     "all_rule_layers",
     "canonical_json",
+    "check_result",
     "content_hash",
     "from_definition",
     "identity_key",

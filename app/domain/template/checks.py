@@ -38,7 +38,7 @@ def check(document: Document) -> None:
         path: Path = ("steps", steps[cycle[0]][0], "depends_on")
         document.add(path, f"the steps wait for each other: {dag.cycle_text(cycle)}", "cycle")
     _check_queues(document)
-    _check_schema(document)
+    _check_schemas(document)
 
 
 def check_rules(document: Document, template: Template) -> None:
@@ -114,21 +114,26 @@ def _check_queues(document: Document) -> None:
             document.add(("steps", index, "queue"), message, "reserved_queue")
 
 
-def _check_schema(document: Document) -> None:
-    schema = document.value.get("input_schema")
+def _check_schemas(document: Document) -> None:
+    _check_schema(document, ("input_schema",), document.value.get("input_schema"))
+    for index, step in _raw_steps(document):
+        _check_schema(document, ("steps", index, "result_schema"), step.get("result_schema"))
+
+
+def _check_schema(document: Document, at: Path, schema: Any) -> None:
     if not isinstance(schema, dict):
         return
     if schema.get("$schema", _DIALECT) != _DIALECT:
-        document.add(("input_schema", "$schema"), f"must be {_DIALECT!r}, or left out", "bad_schema")
+        document.add((*at, "$schema"), f"must be {_DIALECT!r}, or left out", "bad_schema")
         return
     for error in Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema):
         deepest = jsonschema.exceptions.best_match([error]) or error
         message = f"is not JSON Schema (draft 2020-12): {deepest.message[:200]}"
-        document.add(("input_schema", *deepest.absolute_path), message, "bad_schema")
+        document.add((*at, *deepest.absolute_path), message, "bad_schema")
     keywords = list(_keywords(schema))
     moved = any(key == "$id" for path, key, _ in keywords if path)
     for path, key, value in keywords:
-        place: Path = ("input_schema", *path, key)
+        place: Path = (*at, *path, key)
         if key in {"$ref", "$dynamicRef"} and isinstance(value, str):
             _check_reference(document, place, value, None if moved else schema)
         _check_patterns(document, place, key, value)

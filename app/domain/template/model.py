@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.domain.dead_letters import AutoRequeueOverrides, Strategy
 from app.domain.jsonvalue import canonical_json
 from app.domain.retry import RetryOverrides, Seconds
 from app.domain.rules import MAX_RULES, RuleSpec
@@ -72,6 +73,8 @@ class DeadLetterSpec(BaseModel):
 
     queue: Name | None = None
     """The dead queue they lie in; None means that of the failed step's queue."""
+    strategy: Strategy | None = None
+    auto_requeue: AutoRequeueOverrides = AutoRequeueOverrides()
 
 
 class Template(BaseModel):

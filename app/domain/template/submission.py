@@ -41,12 +41,26 @@ def validate_input(template: Template, value: object, max_bytes: int) -> str:
     except JsonInvalid as error:
         problem = {"path": error.path, "message": error.problem}
         raise InputInvalid(error.message, hint=error.hint, details={"problems": [problem]}) from None
-    problems = _schema_problems(template, json.loads(text))
+    if template.input_schema is not None:
+        _meet(template.input_schema, json.loads(text), "input", f"the input_schema of {template.ref}")
+    return text
+
+
+def check_result(template: Template, step: str, value: object) -> None:
+    """Check a result that a person gives for a step against the step's schema; messages as for inputs.
+
+    Raises `InputInvalid` with all errors (at most 100) in `details["problems"]`.
+    """
+    spec = template.step(step)
+    if spec is not None and spec.result_schema is not None:
+        _meet(spec.result_schema, value, "result", f"the result_schema of step {step} of {template.ref}")
+
+
+def _meet(schema: dict[str, Any], value: Any, what: str, where: str) -> None:
+    problems = _schema_problems(schema, value, where)
     if problems:
         lines = "".join(f"\n  {problem['path']}: {problem['message']}" for problem in problems)
-        message = f"the input does not meet the schema of {template.ref}:{lines}"
-        raise InputInvalid(message, details={"problems": problems})
-    return text
+        raise InputInvalid(f"the {what} does not meet {where}:{lines}", details={"problems": problems})
 
 
 def identity_key(template: Template, value: object, caller_key: str | None = None) -> str | None:
@@ -81,17 +95,15 @@ def _digest(parts: list[object]) -> str:
     return hashlib.sha256(canonical_json(parts, what="input").encode()).hexdigest()
 
 
-def _schema_problems(template: Template, value: Any) -> list[dict[str, str]]:
-    if template.input_schema is None:
-        return []
+def _schema_problems(schema: dict[str, Any], value: Any, where: str) -> list[dict[str, str]]:
     # The empty registry keeps a foreign $ref from being fetched over the network.
-    validator = Draft202012Validator(template.input_schema, registry=EMPTY_REGISTRY)
+    validator = Draft202012Validator(schema, registry=EMPTY_REGISTRY)
     try:
         errors = list(islice(validator.iter_errors(value), _MOST_ERRORS))
     except RecursionError:
-        raise InputInvalid(f"the input_schema of {template.ref} refers to itself without end") from None
+        raise InputInvalid(f"{where} refers to itself without end") from None
     except (Unresolvable, re.error) as error:
-        raise InputInvalid(f"the input_schema of {template.ref} cannot be used: {error}") from None
+        raise InputInvalid(f"{where} cannot be used: {error}") from None
     return [{"path": path_text(tuple(error.absolute_path)), "message": _said(error)} for error in errors]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel
 
 from app.domain import retry, rules
+from app.domain.dead_letters import AutoRequeueOverrides
 from app.domain.jsonvalue import Path
 from app.domain.template.model import MAX_STEPS, DeadLetterSpec, StepSpec, Template
 from app.domain.template.source import Document
@@ -24,6 +25,7 @@ _MODELS: Final[dict[str, type[BaseModel]]] = {
     "steps": StepSpec,
     "rules": rules.RuleSpec,
     "dead_letters": DeadLetterSpec,
+    "auto_requeue": AutoRequeueOverrides,
     "retry": retry.RetryOverrides,
     "exponential": retry.ExponentialOverrides,
     "linear": retry.LinearOverrides,

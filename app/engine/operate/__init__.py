@@ -1,5 +1,13 @@
 """The verbs of people, a file for each noun; `turn.py` is what they share."""
 
+from app.engine.operate.branches import restart_from, skip_step
+from app.engine.operate.investigation import (
+    assign_letter,
+    label_letter,
+    link_letter,
+    merge_letter_metadata,
+    release_letter,
+)
 from app.engine.operate.letters import (
     cancel_letter,
     claim_letter,
@@ -8,6 +16,13 @@ from app.engine.operate.letters import (
     requeue_letter,
     resolve_letter,
 )
+from app.engine.operate.pausing import (
+    Paused,
+    pause_template,
+    pause_workflow,
+    resume_template,
+    resume_workflow,
+)
 from app.engine.operate.preview import Preview, StepChange, preview
 from app.engine.operate.steps import complete_step, resolve_step, retry_step
 from app.engine.operate.turn import Decided, Who
@@ -15,18 +30,30 @@ from app.engine.operate.workflows import cancel
 
 __all__ = [
     "Decided",
+    "Paused",
     "Preview",
     "StepChange",
     "Who",
+    "assign_letter",
     "cancel",
     "cancel_letter",
     "claim_letter",
     "complete_step",
     "give_up_letter",
+    "label_letter",
+    "link_letter",
+    "merge_letter_metadata",
     "note_letter",
+    "pause_template",
+    "pause_workflow",
     "preview",
+    "release_letter",
     "requeue_letter",
     "resolve_letter",
     "resolve_step",
+    "restart_from",
+    "resume_template",
+    "resume_workflow",
     "retry_step",
+    "skip_step",
 ]

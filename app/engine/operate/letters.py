@@ -19,6 +19,7 @@ from app.engine.operate.turn import (
     json_text,
     locked,
     log_closed,
+    patient,
     refuse_closed,
     reset,
 )
@@ -30,6 +31,7 @@ from app.telemetry import log
 from remand.redact import redact_text
 
 
+@patient
 def requeue_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     """Send every failed step of an entry's workflow back to work and close the entry as requeued.
 
@@ -45,6 +47,7 @@ def requeue_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     return _decide_letter(engine, letter_id, who, act, verb="requeue", closing=DeadLetterStatus.REQUEUED)
 
 
+@patient
 def resolve_letter(engine: Engine, letter_id: UUID, who: Who, *, whole_workflow: bool = False) -> Decided:
     """Declare the failed steps done by hand, so that the workflow goes on; or all of the workflow.
 
@@ -67,6 +70,7 @@ def resolve_letter(engine: Engine, letter_id: UUID, who: Who, *, whole_workflow:
     )
 
 
+@patient
 def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     """Close an entry as permanently failed; a workflow with nothing left to do goes to `error`.
 
@@ -92,6 +96,7 @@ def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     return Decided(workflow.id, workflow.state, WorkflowState.ERROR, closed_letter=letter_id)
 
 
+@patient
 def cancel_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     """Cancel the workflow of an entry and close the entry.
 
@@ -102,6 +107,7 @@ def cancel_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     return cancel(engine, letter.workflow_id, who, letter_id=letter_id)
 
 
+@patient
 def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     """Take an investigation. Idempotent for the one who has it.
 
@@ -132,6 +138,7 @@ def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     return Decided(workflow.id, letter.status, DeadLetterStatus.INVESTIGATING)
 
 
+@patient
 def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
     """Add a note, what looks like a secret in it masked; a closed entry takes notes too.
 

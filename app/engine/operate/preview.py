@@ -13,6 +13,7 @@ from uuid import UUID
 from app.domain.dag import descendants
 from app.engine.bell import SilentBell
 from app.engine.context import Engine
+from app.engine.operate.turn import patient
 from app.store import dlq
 from app.store.rehearsal import rehearsing
 from app.store.session import Database
@@ -55,6 +56,7 @@ class Preview:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+@patient
 def preview(engine: Engine, workflow_id: UUID, verb: Callable[[Engine], object]) -> Preview:
     """Return what a verb on a workflow, its steps or its letter would do. Transaction: own, rolled back.
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
+from app.domain.errors import InputInvalid
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
+from app.domain.template import check_result, validate_input
 from app.engine.context import Engine
 from app.engine.operate.turn import (
     Decided,
@@ -17,37 +19,56 @@ from app.engine.operate.turn import (
     go_on,
     json_text,
     log_closed,
+    patient,
     refuse_held,
     reset,
     state_of,
 )
+from app.engine.pauses import check_step_queue
 from app.store import dlq, repairs
 from app.store.workflows import lock_workflow
 from app.telemetry import log
 
 
-def retry_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, new_input: Any = None) -> Decided:
-    """Run a failed step again, with another input if one is given; a waiting retry is due at once.
+@patient
+def retry_step(
+    engine: Engine,
+    workflow_id: UUID,
+    step: str,
+    who: Who,
+    *,
+    new_input: Any = None,
+    queue: str | None = None,
+    priority: int | None = None,
+) -> Decided:
+    """Run a failed step again; a waiting retry is due at once. Input, queue and priority stay what is given.
+
+    An input for a step without parents meets the template's schema of inputs, as one that is submitted does.
 
     Raises:
+        InputInvalid: the input or the priority will not do.
+        QueueNotFound: no template has steps in that queue.
         IllegalMove: the step is in no state that can be retried; the message names it.
         HeldByBreaker: it waits, and a breaker would hold it again.
     """
+    _check_place(engine, queue, priority)
 
     def act(turn: Turn) -> list[str]:
         state = state_of(turn.connection, workflow_id, step)
         if new_input is not None:
-            text = json_text(new_input, "input", engine.settings.input_max_bytes)
-            repairs.set_input(turn.connection, workflow_id, step, text)
+            repairs.set_input(turn.connection, workflow_id, step, _input_text(engine, turn, step, new_input))
+        if queue is not None or priority is not None:
+            _move_place(turn, step, queue, priority)
         if state is StepState.WAITING_FOR_RETRY:
             refuse_held(turn, step)
             return repairs.wake(turn.connection, workflow_id, step, by=who.by, now=turn.now)
         reset(turn, step, state)
         return []
 
-    return _decide(engine, workflow_id, step, who, act, verb="retry", closing=DeadLetterStatus.REQUEUED)
+    return decide(engine, workflow_id, step, who, act, verb="retry", closing=DeadLetterStatus.REQUEUED)
 
 
+@patient
 def resolve_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided:
     """Declare a step done by hand, without a result; its children may start and find None.
 
@@ -59,26 +80,28 @@ def resolve_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Deci
         end_by_hand(turn, step, "resolve_manually", StepState.RESOLVED_MANUALLY)
         return []
 
-    return _decide(
+    return decide(
         engine, workflow_id, step, who, act, verb="resolve", closing=DeadLetterStatus.MANUALLY_RESOLVED
     )
 
 
+@patient
 def complete_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, result: Any) -> Decided:
     """Complete a step by hand with a result, as if its handler had returned it.
 
     Raises:
         IllegalMove: the step has ended.
-        InputInvalid: the result is not JSON or too large.
+        InputInvalid: the result is not JSON, too large, or does not meet the step's schema of results.
     """
     text = json_text(result, "result", engine.settings.result_max_bytes)
 
     def act(turn: Turn) -> list[str]:
+        check_result(engine.templates.get(turn.workflow.template_id, turn.connection).template, step, result)
         end_by_hand(turn, step, "complete_manually", StepState.COMPLETE)
         repairs.set_result(turn.connection, workflow_id, step, text)
         return []
 
-    return _decide(
+    return decide(
         engine, workflow_id, step, who, act, verb="complete", closing=DeadLetterStatus.MANUALLY_RESOLVED
     )
 
@@ -86,7 +109,37 @@ def complete_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, res
 _Act = Callable[[Turn], Sequence[str]]
 
 
-def _decide(
+def _check_place(engine: Engine, queue: str | None, priority: int | None) -> None:
+    if priority is not None and not 0 <= priority <= 9:
+        raise InputInvalid(f"priority {priority} is not 0 to 9")
+    if queue is not None:
+        check_step_queue(engine, queue)
+
+
+def _move_place(turn: Turn, step: str, queue: str | None, priority: int | None) -> None:
+    before = repairs.move_place(turn.connection, turn.workflow.id, step, queue=queue, priority=priority)
+    turn.record(
+        "step.move",
+        kind="step",
+        subject=f"{turn.workflow.id}/{step}",
+        before={"queue": before[0], "priority": before[1]},
+        after={
+            "queue": queue or before[0],
+            "priority": before[1] if priority is None else priority,
+        },
+    )
+
+
+def _input_text(engine: Engine, turn: Turn, step: str, value: Any) -> str:
+    most = engine.settings.input_max_bytes
+    template = engine.templates.get(turn.workflow.template_id, turn.connection).template
+    spec = template.step(step)
+    if spec is not None and not spec.depends_on:
+        return validate_input(template, value, most)
+    return json_text(value, "input", most)
+
+
+def decide(
     engine: Engine,
     workflow_id: UUID,
     step: str,
@@ -96,6 +149,7 @@ def _decide(
     verb: str,
     closing: DeadLetterStatus,
 ) -> Decided:
+    """Do something with a step, let the workflow go on, close its letter when nothing is left in error."""
     with engine.database.begin() as connection:
         workflow = lock_workflow(connection, workflow_id)
         turn = Turn(connection, workflow, who, engine.now(connection))

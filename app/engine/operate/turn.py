@@ -9,13 +9,14 @@ nothing has changed then. Source: C2, C6.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
-from app.domain.errors import HeldByBreaker, IllegalMove, InputInvalid, JsonInvalid, StepNotFound
+from app.domain.errors import Busy, HeldByBreaker, IllegalMove, InputInvalid, JsonInvalid, StepNotFound
 from app.domain.jsonvalue import encode
 from app.domain.states import BreakerState, DeadLetterStatus, StepState
 from app.store import audit, dlq, repairs
@@ -25,6 +26,10 @@ from app.store.steps import move_step
 from app.store.workflows import Workflow, lock_workflow
 from app.telemetry import log
 from remand.redact import redact_text
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_TRIES: Final = 3
 
 LIVE_STEP = (*(state for state in StepState if not state.is_final), StepState.ERROR)
 
@@ -42,6 +47,21 @@ class Who:
         # People paste what they see: a reason is shown to everybody who looks at what was decided.
         if self.reason is not None:
             object.__setattr__(self, "reason", redact_text(self.reason))
+
+
+def patient(verb: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Let a verb be tried again when it and others waited for each other; the third time it raises Busy."""
+
+    @wraps(verb)
+    def tried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        for _ in range(_TRIES - 1):
+            try:
+                return verb(*args, **kwargs)
+            except Busy:
+                continue
+        return verb(*args, **kwargs)
+
+    return tried
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,22 @@ from uuid import UUID
 
 from app.domain.states import DeadLetterStatus, WorkflowState
 from app.engine.context import Engine
-from app.engine.operate.turn import Decided, Turn, Who, close_open, illegal, log_closed, refuse_closed
+from app.engine.operate.turn import (
+    Decided,
+    Turn,
+    Who,
+    close_open,
+    illegal,
+    log_closed,
+    patient,
+    refuse_closed,
+)
 from app.store import dlq, repairs
 from app.store.workflows import lock_workflow
 from app.telemetry import log
 
 
+@patient
 def cancel(engine: Engine, workflow_id: UUID, who: Who, *, letter_id: UUID | None = None) -> Decided:
     """Cancel a workflow; late results of running steps are refused. `letter_id`: an entry that must be open.
 

@@ -1,5 +1,6 @@
 """Ring sweep: wake the retries that are due, tend the breakers, ring again where work waits unheard.
 
+What came back to the queue of a paused workflow, such as a claim given back, is withdrawn on the way.
 A bell that already lies in the broker is enough, and a queue that no live worker consumes is not rung: it
 rings itself when one starts. So bells never pile up.
 """
@@ -13,6 +14,7 @@ from app.engine.budgets import forget_traffic
 from app.engine.context import Engine
 from app.engine.limits import limits_of
 from app.store import sweeping
+from app.store.pauses import withdraw_paused
 from app.telemetry import log
 
 WAKE_BATCH = 500
@@ -37,6 +39,7 @@ def ring(engine: Engine) -> Rung:
             break
     if woken:
         log("sweep.ended", sweep="ring", moved=woken)
+    withdraw_paused(engine.database, WAKE_BATCH, engine.clock.fixed())
     released = Breakers(engine).sweep(engine.bell).released
     forget_traffic(engine)
     waiting = sweeping.waiting_queues(engine.database)

@@ -2,11 +2,13 @@
 -- p_steps null: all claims of the process (p_pid null: of the worker) but the ones in p_except.
 -- Only the worker that holds the claims may call this. Returns the queues that have work again.
 create or replace function remand.give_back(
-  p_worker uuid, p_pid int, p_workflows uuid[], p_steps text[], p_except_workflows uuid[], p_except_steps text[])
+  p_worker uuid, p_pid int, p_workflows uuid[], p_steps text[], p_except_workflows uuid[], p_except_steps text[],
+  p_now timestamptz default null)
 returns setof text
 language plpgsql set enable_seqscan = off as $$
+declare
+  v_workflows uuid[]; v_queues text[];
 begin
-  return query
   with freed as (
     update remand.run_queue q
        set phase = 'ready', worker = null, pid = null, lease_until = null, attempt = q.attempt - 1
@@ -19,5 +21,7 @@ begin
     update remand.steps s
        set state = 'enqueued', attempt = s.attempt - 1, started_at = null, worker = null
       from freed f where s.workflow_id = f.w and s.name = f.n)
-  select distinct f.queue from freed f;
+  select array_agg(distinct f.w), array_agg(distinct f.queue) into v_workflows, v_queues from freed f;
+  perform remand.withdraw_paused(v_workflows, 1000, p_now) where v_workflows is not null;
+  return query select unnest(v_queues);
 end $$;

@@ -34,7 +34,8 @@ begin
   update remand.steps s set failures = 0, lost_attempts = 0, failing_since = null,
          queue = coalesce(p_queue, s.queue), priority = coalesce(p_priority, s.priority)
     from unnest(v_workflows, v_steps) g(w, n) where s.workflow_id = g.w and s.name = g.n;
-  update remand.workflows f set hold = null where f.id = any(v_flows) and f.hold is not null;
+  update remand.workflows f set hold = case when f.paused_at is not null then 'paused' end
+   where f.id = any(v_flows) and f.hold is not null;
   perform remand.move_workflows(v_flows, array['blocked_by_failures', 'error'], 'reopen',
                                 'waiting_for_dependencies', p_by, p_reason, t);
   v_queues := array(select remand.evaluate(v_flows, p_by, t));

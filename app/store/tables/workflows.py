@@ -44,6 +44,12 @@ workflows = sa.Table(
     column("paused_at", instant, "since when a person holds it; null: nobody does", nullable=True),
     column("paused_by", sa.Text, "who holds it", nullable=True),
     column("pause_reason", sa.Text, "a person's words", nullable=True),
+    column(
+        "paused_with_template",
+        sa.Boolean,
+        "true: held because its template is; goes on with it",
+        server_default=sa.text("false"),
+    ),
     sa.PrimaryKeyConstraint("id"),
     one_of("state", WorkflowState, "state_known"),
     sa.CheckConstraint("priority BETWEEN 0 AND 9", name="priority_range"),

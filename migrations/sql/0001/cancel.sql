@@ -16,6 +16,7 @@ begin
   perform remand.move_steps(v_workflows, v_steps,
     array['pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration',
           'waiting_for_retry', 'error'], 'cancel', 'cancelled', p_by, p_reason, p_now);
-  update remand.workflows f set open_steps = 0, error_steps = 0, troubled = false, hold = null where f.id = any(v_ids);
+  update remand.workflows f set open_steps = 0, error_steps = 0, troubled = false, hold = null, paused_at = null,
+         paused_by = null, pause_reason = null, paused_with_template = false where f.id = any(v_ids);
   return query select unnest(v_ids);
 end $$;

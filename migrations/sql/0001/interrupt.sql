@@ -19,5 +19,6 @@ begin
         from held h join remand.steps s on s.workflow_id = h.w and s.name = h.n)
   select array_agg(h.w), array_agg(h.n), array_agg(distinct h.queue) into v_workflows, v_steps, v_queues from held h;
   perform remand.move_steps(v_workflows, v_steps, array['in_progress'], 'interrupt', 'enqueued', 'shutdown', null, t);
+  perform remand.withdraw_paused(v_workflows, 1000, t) where v_workflows is not null;
   return query select unnest(v_queues);
 end $$;

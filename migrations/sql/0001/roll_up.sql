@@ -6,11 +6,11 @@ create or replace function remand.roll_up(p_ids uuid[], p_by text, p_now timesta
 language plpgsql set enable_seqscan = off as $$
 begin
   with seen as (
-    select f.id, f.state cur, f.error_steps > 0 or x.waiting troubled,
+    select f.id, f.state cur, f.error_steps > 0 or x.waiting or f.hold is not null troubled,
            case when f.open_steps = 0 then 'complete' when x.live then 'steps_in_process'
                 when x.waiting then 'waiting_for_retry' when f.error_steps > 0 then 'blocked_by_failures'
                 else 'waiting_for_dependencies' end target
-      from (select y.id, y.state, y.open_steps, y.error_steps from remand.workflows y where y.id = any(p_ids)
+      from (select y.id, y.state, y.open_steps, y.error_steps, y.hold from remand.workflows y where y.id = any(p_ids)
                and y.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')) f,
            lateral (select exists (select from remand.run_queue q
                                     where q.workflow_id = f.id and q.phase <> 'waiting') live,

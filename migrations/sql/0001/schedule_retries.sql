@@ -27,7 +27,7 @@ begin
   select array_agg(g.w), array_agg(g.n) into v_workflows, v_steps from gone g;
   if v_workflows is not null then
     perform remand.move_steps(v_workflows, v_steps, array['waiting_for_retry'], 'withdraw', 'pending', p_by,
-                              'fail_fast', p_now);
+                              'on hold', p_now);
   end if;
   perform remand.roll_up(p_workflows, p_by, p_now);
   return query select remand.wake(

@@ -11,10 +11,15 @@ language plpgsql as $$
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
   v_namespace text; v_name text; v_steps int; v_new uuid[]; v_taken text[]; v_wanted int;
+  v_paused boolean; v_pauser text; v_why text;
   v_keyed int := array_length(array_remove(p_keys, null), 1);
 begin
   select x.namespace, x.name, (select count(*) from remand.template_steps y where y.template_id = x.id)
     into strict v_namespace, v_name, v_steps from remand.templates x where x.id = p_template;
+  -- Whoever pauses or resumes the template waits for us, or we for them: no workflow slips through.
+  perform pg_advisory_xact_lock_shared(hashtextextended('remand.pause ' || v_namespace || '/' || v_name, 0));
+  select true, x."by", x.reason into v_paused, v_pauser, v_why from remand.template_pauses x
+   where x.namespace = v_namespace and x.name = v_name;
   v_new := p_ids;
   if v_keyed > 0 then
     with taken as (
@@ -54,6 +59,9 @@ begin
     insert into remand.run_queue (workflow_id, step, phase, queue, namespace, dependency, priority, due_at, attempt)
       select s.workflow_id, s.name, 'ready', s.queue, v_namespace, s.dependency, s.priority, t, 0 from copied s where s.state = 'enqueued')
   select coalesce(array_agg(created.id), '{}') into v_new from created;
+  if v_paused then
+    perform remand.pause_workflows(v_new, v_pauser, v_why, true, t);
+  end if;
   if cardinality(v_new) < v_wanted then
     -- A workflow that was there already under another identity does not take this one as well.
     delete from remand.identities i where i.namespace = v_namespace and i.name = v_name and i.key = any(v_taken)

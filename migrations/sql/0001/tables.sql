@@ -15,9 +15,9 @@ CREATE TABLE remand.audit_log (
   PRIMARY KEY (id)
 );
 
-CREATE INDEX audit_log_by_person ON remand.audit_log (by, id DESC);
-
 CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
+
+CREATE INDEX audit_log_by_person ON remand.audit_log (by, id DESC);
 
 CREATE INDEX audit_log_by_workflow ON remand.audit_log (workflow_id, id DESC) WHERE workflow_id IS NOT NULL;
 
@@ -217,9 +217,9 @@ CREATE TABLE remand.traffic (
   PRIMARY KEY (dependency, handler, namespace, bucket)
 );
 
-CREATE INDEX traffic_by_age ON remand.traffic (bucket);
-
 CREATE INDEX traffic_by_handler ON remand.traffic (namespace, handler, bucket);
+
+CREATE INDEX traffic_by_age ON remand.traffic (bucket);
 
 COMMENT ON TABLE remand.traffic IS 'What breakers and retry budgets are judged by; the last minutes only, never a record.';
 
@@ -342,9 +342,9 @@ CREATE TABLE remand.dead_letter_groups (
   CONSTRAINT resolved_when CHECK (state <> 'resolved' OR resolved_at IS NOT NULL)
 );
 
-CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
-
 CREATE INDEX dead_letter_groups_by_state ON remand.dead_letter_groups (state, last_at DESC, id DESC);
+
+CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
 
 COMMENT ON TABLE remand.dead_letter_groups IS 'Letters with one cause: who looks at it, until when, how it was resolved, whether it came back.';
 
@@ -516,6 +516,10 @@ CREATE TABLE remand.run_queue (
 )
  WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
 
+CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
+
+CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
+
 CREATE INDEX run_queue_ready ON remand.run_queue (queue, namespace, priority DESC, due_at) WHERE phase = 'ready';
 
 CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
@@ -523,10 +527,6 @@ CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DES
 CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
 
 CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
-
-CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
-
-CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
 
 COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
 
@@ -869,6 +869,7 @@ CREATE TABLE remand.workflows (
   paused_at TIMESTAMP WITH TIME ZONE,
   paused_by TEXT,
   pause_reason TEXT,
+  paused_with_template BOOLEAN DEFAULT false NOT NULL,
   PRIMARY KEY (id),
   CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
   CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
@@ -922,6 +923,8 @@ COMMENT ON COLUMN remand.workflows.paused_at IS 'since when a person holds it; n
 COMMENT ON COLUMN remand.workflows.paused_by IS 'who holds it';
 
 COMMENT ON COLUMN remand.workflows.pause_reason IS 'a person''s words';
+
+COMMENT ON COLUMN remand.workflows.paused_with_template IS 'true: held because its template is; goes on with it';
 
 CREATE TABLE remand.steps (
   workflow_id UUID NOT NULL,
@@ -1222,7 +1225,19 @@ CREATE TABLE remand.dead_letters (
   CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL)
 );
 
+CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
+
+CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
+
 CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
+
+CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
 
@@ -1234,19 +1249,7 @@ CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue,
 
 CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
 
-CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
-
 CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
-
-CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
-
-CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
 
 COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
 

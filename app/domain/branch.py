@@ -1,0 +1,25 @@
+"""Own which steps a decision on one step carries along: what is behind it alone, or behind it at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from app.domain.dag import descendants, topological_order
+
+
+def skipped_with(parents: Mapping[str, Sequence[str]], step: str) -> list[str]:
+    """Return a step and every step that has parents in its branch only, parents first.
+
+    A join that another branch leads to as well is not skipped: it waits for that one alone and runs.
+    """
+    skipped = {step}
+    for name in topological_order(parents):
+        if name != step and parents[name] and all(one in skipped for one in parents[name]):
+            skipped.add(name)
+    return [name for name in topological_order(parents) if name in skipped]
+
+
+def restarted_with(parents: Mapping[str, Sequence[str]], step: str) -> list[str]:
+    """Return a step and everything behind it, parents first: what was made of its result is made anew."""
+    again = {step, *descendants(parents, step)}
+    return [name for name in topological_order(parents) if name in again]

@@ -1,0 +1,101 @@
+"""What a person may do with a step and what is behind it: skip the branch, or run it again from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from app.domain.branch import restarted_with, skipped_with
+from app.domain.errors import IllegalMove
+from app.domain.states import DeadLetterStatus, StepState, WorkflowState
+from app.engine.context import Engine
+from app.engine.operate.steps import decide
+from app.engine.operate.turn import (
+    LIVE_STEP,
+    Decided,
+    Turn,
+    Who,
+    illegal,
+    illegal_step,
+    patient,
+    state_of,
+)
+from app.store import repairs
+
+_UNDER_WAY = (
+    StepState.IN_PROGRESS,
+    StepState.ENQUEUED_FOR_ORCHESTRATION,
+    StepState.ENQUEUED_AS_ERROR_FOR_ORCHESTRATION,
+)
+_FOR_GOOD = (WorkflowState.COMPLETE, WorkflowState.CANCELLED, WorkflowState.RESOLVED_MANUALLY)
+
+
+@patient
+def skip_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided:
+    """End a step and all that is behind it alone as resolved by hand, without results.
+
+    A join that another branch leads to is not skipped: it runs and finds None for what was. What has ended
+    stays as it is; a result that a running one still brings is refused.
+
+    Raises:
+        IllegalMove: the step has ended.
+    """
+
+    def act(turn: Turn) -> list[str]:
+        state = state_of(turn.connection, workflow_id, step)
+        if state not in LIVE_STEP:
+            raise illegal_step(turn, step, state, "it has ended already")
+        names = skipped_with(repairs.parents_of(turn.connection, workflow_id), step)
+        repairs.leave_queue(turn.connection, workflow_id, *names)
+        repairs.move_steps(
+            turn.connection,
+            workflow_id,
+            names,
+            [str(one) for one in LIVE_STEP],
+            ("skip", StepState.RESOLVED_MANUALLY),
+            by=turn.who.by,
+            reason=turn.who.reason,
+            now=turn.now,
+        )
+        return []
+
+    return decide(
+        engine, workflow_id, step, who, act, verb="skip", closing=DeadLetterStatus.MANUALLY_RESOLVED
+    )
+
+
+@patient
+def restart_from(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided:
+    """Run a step and everything behind it anew: results, failures and checkpoints of these are forgotten.
+
+    Raises:
+        IllegalMove: the workflow has ended for good, the step has never run, or one of the steps is running.
+    """
+
+    def act(turn: Turn) -> Sequence[str]:
+        names = _may_restart(turn, step)
+        repairs.restart_steps(
+            turn.connection, workflow_id, names, by=turn.who.by, reason=turn.who.reason, now=turn.now
+        )
+        return []
+
+    return decide(engine, workflow_id, step, who, act, verb="restart", closing=DeadLetterStatus.REQUEUED)
+
+
+def _may_restart(turn: Turn, step: str) -> list[str]:
+    """Return the steps to restart. Raises IllegalMove."""
+    if turn.workflow.state in _FOR_GOOD:
+        raise illegal(turn.workflow, "restart", "what has ended so is final; submit it again")
+    state = state_of(turn.connection, turn.workflow.id, step)
+    if state in (StepState.PENDING, StepState.ENQUEUED, StepState.CANCELLED):
+        raise illegal_step(turn, step, state, "there is nothing to run again yet")
+    states = repairs.states_of_steps(turn.connection, turn.workflow.id)
+    names = restarted_with(repairs.parents_of(turn.connection, turn.workflow.id), step)
+    running = [name for name in names if states[name] in _UNDER_WAY]
+    if running:
+        raise IllegalMove(
+            f"cannot restart from step {step!r}: {', '.join(running[:5])} run on what it returned",
+            hint="wait until they end, or end them by hand first",
+            details={"workflow_id": str(turn.workflow.id), "step": step, "running": running},
+        )
+    return names
