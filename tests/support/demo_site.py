@@ -27,7 +27,7 @@ from tests.support.engine import Harness
 from tests.support.shapes import shape
 
 PASSWORD = "seven wet otters"
-_ORDER = {
+_ORDER: dict[str, tuple[str, ...]] = {
     "reserve-stock": (),
     "check-fraud": (),
     "charge-card": ("reserve-stock", "check-fraud"),
@@ -36,7 +36,7 @@ _ORDER = {
     "ship": ("pack",),
     "notify": ("write-invoice", "ship"),
 }
-_RESIZE = {"fetch": (), "resize": ("fetch",), "store": ("resize",)}
+_RESIZE: dict[str, tuple[str, ...]] = {"fetch": (), "resize": ("fetch",), "store": ("resize",)}
 
 
 class Seeded(NamedTuple):
@@ -77,6 +77,17 @@ def seed(harness: Harness, *, orders: int = 24) -> Seeded:
     planned = redrive.plan(harness.engine, scans, who, options)
     breakers.open_breaker(harness.engine, "bank", by="ada", reason="announced maintenance", via="cli")
     return Seeded(stands, planned.redrive.id)
+
+
+def _publish(
+    harness: Harness, name: str, graph: dict[str, tuple[str, ...]], about: str, parts: dict[str, Any]
+) -> None:
+    """Publish a template whose steps each have a handler of their own."""
+    namespace, _, short = name.partition("/")
+    each = {step: {"handler": f"{namespace}.{step.replace('-', '_')}"} for step in graph}
+    harness.publish(shape(short, graph, each=each, namespace=namespace, description=about))
+    for step, more in each.items():
+        harness.handlers.add(more["handler"], parts.get(step, lambda ctx: {"done": ctx.step}))
 
 
 def _order(number: int, *, bank: str = "new", carrier: str = "fine") -> dict[str, Any]:

@@ -17,6 +17,8 @@
         localStorage.setItem("remand-theme", root.dataset.theme);
       });
     }
+    // On a phone the navigation scrolls: show where one is.
+    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     listen();
   });
 
