@@ -91,6 +91,7 @@ class Client:
         key: str | None = None,
         priority: int | None = None,
         workflow_id: str | None = None,
+        tags: Iterable[str] = (),
     ) -> Submission:
         """Submit one workflow of "namespace/name[:version]".
 
@@ -106,6 +107,7 @@ class Client:
                 "key": key,
                 "priority": priority,
                 "id": wanted,
+                "tags": list(tags),
                 "by": self._by,
             },
             workflow_id=wanted,
@@ -151,6 +153,62 @@ class Client:
         answer: dict[str, Any] = self._call(
             "remand.cancel", {"workflow_id": workflow_id, "reason": reason, "by": self._by}
         )
+        return answer
+
+    def pause(self, workflow_id: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Hold a workflow: it starts no further step. Idempotent."""
+        return self._decide("remand.pause", reason, workflow_id=workflow_id)
+
+    def resume(self, workflow_id: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Let a paused workflow go on. Idempotent."""
+        return self._decide("remand.resume", reason, workflow_id=workflow_id)
+
+    def pause_template(self, template: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Hold all workflows of "namespace/name", those still to be submitted, too. Idempotent."""
+        return self._decide("remand.pause_template", reason, template=template)
+
+    def resume_template(self, template: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Let the workflows of a paused template go on. Idempotent."""
+        return self._decide("remand.resume_template", reason, template=template)
+
+    def retry(
+        self,
+        workflow_id: str,
+        step: str,
+        *,
+        input: Any = None,  # noqa: A002 - as in submit
+        queue: str | None = None,
+        reason: str | None = None,
+    ) -> dict[str, Any]:
+        """Run a failed step again, with another input or in another queue if given; a waiting one at once."""
+        return self._decide(
+            "remand.retry", reason, workflow_id=workflow_id, step=step, input=input, queue=queue
+        )
+
+    def resolve(self, workflow_id: str, step: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Declare a step done by hand, without a result."""
+        return self._decide("remand.resolve", reason, workflow_id=workflow_id, step=step)
+
+    def complete(
+        self, workflow_id: str, step: str, result: Any, *, reason: str | None = None
+    ) -> dict[str, Any]:
+        """Complete a step by hand with a result."""
+        return self._decide("remand.complete", reason, workflow_id=workflow_id, step=step, result=result)
+
+    def skip(self, workflow_id: str, step: str, *, reason: str | None = None) -> dict[str, Any]:
+        """End a step and what is behind it alone, without results."""
+        return self._decide("remand.skip", reason, workflow_id=workflow_id, step=step)
+
+    def restart(self, workflow_id: str, step: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Run a step and everything behind it anew."""
+        return self._decide("remand.restart", reason, workflow_id=workflow_id, step=step)
+
+    def requeue(self, letter: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Send the failed steps of a dead letter's workflow back to work; a workflow's id will do."""
+        return self._decide("remand.requeue", reason, letter=letter)
+
+    def _decide(self, name: str, reason: str | None, **arguments: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = self._call(name, {**arguments, "reason": reason, "by": self._by})
         return answer
 
     def _call(self, name: str, arguments: dict[str, Any], **details: Any) -> Any:

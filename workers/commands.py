@@ -7,6 +7,7 @@ needs none of our classes. Source: A14.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import wraps
 from typing import Any
 from uuid import UUID
@@ -17,8 +18,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, validate_call
 from app.domain.errors import InputInvalid
 from app.engine import operate
 from app.engine import submit as submitting
-from app.engine.operate import Who
+from app.engine.operate import Decided, Who
 from app.engine.submit import Request as Submission
+from app.store.dlq import find_dead_letter
 from app.store.steps import steps_of
 from app.store.workflows import find_workflow
 from remand.errors import RemandError
@@ -50,6 +52,7 @@ class Wanted(BaseModel):
     key: str | None = None
     priority: int | None = None
     id: UUID | None = None
+    tags: tuple[str, ...] = ()
 
 
 def _command(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -89,18 +92,19 @@ def submit(
     key: str | None = None,
     priority: int | None = None,
     id: UUID | None = None,  # noqa: A002 - as above
+    tags: tuple[str, ...] = (),
     by: str = "celery",
 ) -> JSON:
     """Submit one workflow; give `id` (a UUIDv7) to make a repeated call the same one."""
-    request = Submission(input, key, priority, id)
+    request = Submission(input, key, priority, id, tags)
     answer = submitting.submit(process.engine(), template, request, by=by)
     return {"workflow_id": str(answer.workflow_id), "created": answer.created}
 
 
 @_command("remand.submit_many")
 def submit_many(template: str, requests: list[Wanted], by: str = "celery") -> list[JSON]:
-    """Submit many workflows of one template; a request has `input` and may have `key`, `priority`, `id`."""
-    wanted = [Submission(one.input, one.key, one.priority, one.id) for one in requests]
+    """Submit many workflows of one template: each with `input`, maybe `key`, `priority`, `id`, `tags`."""
+    wanted = [Submission(one.input, one.key, one.priority, one.id, one.tags) for one in requests]
     answers = submitting.submit_many(process.engine(), template, wanted, by=by)
     return [{"workflow_id": str(answer.workflow_id), "created": answer.created} for answer in answers]
 
@@ -117,6 +121,10 @@ def get(workflow_id: str, steps: bool = False) -> JSON:
         "is_final": workflow.state.is_final,
         "needs_person": workflow.state.needs_person,
         "input": workflow.input,
+        "held_by": workflow.held_by,
+        "paused": workflow.paused_at is not None,
+        "paused_by": workflow.paused_by,
+        "tags": workflow.tags or [],
     }
     if steps:
         answer["steps"] = {
@@ -129,6 +137,99 @@ def get(workflow_id: str, steps: bool = False) -> JSON:
 @_command("remand.cancel")
 def cancel(workflow_id: str, reason: str | None = None, by: str = "celery") -> JSON:
     """Cancel a workflow."""
-    found = find_workflow(process.runtime().database, workflow_id)
-    decided = operate.cancel(process.engine(), found.id, Who(by, reason))
+    return _decided(operate.cancel(process.engine(), _workflow(workflow_id), _who(by, reason)))
+
+
+@_command("remand.pause")
+def pause(workflow_id: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """Hold a workflow: it starts no further step."""
+    return _decided(operate.pause_workflow(process.engine(), _workflow(workflow_id), _who(by, reason)))
+
+
+@_command("remand.resume")
+def resume(workflow_id: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """Let a paused workflow go on."""
+    return _decided(operate.resume_workflow(process.engine(), _workflow(workflow_id), _who(by, reason)))
+
+
+@_command("remand.pause_template")
+def pause_template(template: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """Hold all workflows of a template, those that are still to be submitted, too."""
+    return asdict(operate.pause_template(process.engine(), template, _who(by, reason)))
+
+
+@_command("remand.resume_template")
+def resume_template(template: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """Let the workflows of a paused template go on."""
+    return asdict(operate.resume_template(process.engine(), template, _who(by, reason)))
+
+
+@_command("remand.retry")
+def retry(
+    workflow_id: str,
+    step: str,
+    *,
+    input: Any = None,  # noqa: A002 - the word that everybody uses for it
+    queue: str | None = None,
+    priority: int | None = None,
+    reason: str | None = None,
+    by: str = "celery",
+) -> JSON:
+    """Run a failed step again; a waiting one at once."""
+    who = _who(by, reason)
+    decided = operate.retry_step(
+        process.engine(),
+        _workflow(workflow_id),
+        step,
+        who,
+        new_input=input,
+        queue=queue,
+        priority=priority,
+    )
+    return _decided(decided)
+
+
+@_command("remand.resolve")
+def resolve(workflow_id: str, step: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """Declare a step done by hand, without a result."""
+    return _decided(operate.resolve_step(process.engine(), _workflow(workflow_id), step, _who(by, reason)))
+
+
+@_command("remand.complete")
+def complete(
+    workflow_id: str, step: str, *, result: Any, reason: str | None = None, by: str = "celery"
+) -> JSON:
+    """Complete a step by hand with a result."""
+    who = _who(by, reason)
+    return _decided(operate.complete_step(process.engine(), _workflow(workflow_id), step, who, result=result))
+
+
+@_command("remand.skip")
+def skip(workflow_id: str, step: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """End a step and what is behind it alone, without results."""
+    return _decided(operate.skip_step(process.engine(), _workflow(workflow_id), step, _who(by, reason)))
+
+
+@_command("remand.restart")
+def restart(workflow_id: str, step: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """Run a step and everything behind it anew."""
+    return _decided(operate.restart_from(process.engine(), _workflow(workflow_id), step, _who(by, reason)))
+
+
+@_command("remand.requeue")
+def requeue(letter: str, reason: str | None = None, by: str = "celery") -> JSON:
+    """Send the failed steps of a dead letter's workflow back to work; a workflow's id will do."""
+    found = find_dead_letter(process.runtime().database, letter)
+    return _decided(operate.requeue_letter(process.engine(), found.id, _who(by, reason)))
+
+
+def _who(by: str, reason: str | None) -> Who:
+    return Who(by, reason, via="celery")
+
+
+def _workflow(workflow_id: str) -> UUID:
+    return find_workflow(process.runtime().database, workflow_id).id
+
+
+def _decided(decided: Decided) -> JSON:
     return {"workflow_id": str(decided.workflow_id), "state": decided.after, "changed": decided.changed}

@@ -32,7 +32,7 @@ from app.cli import (
     token,
     up,
     user,
-    workflow,
+    workflow_verbs,
 )
 from app.cli.context import EXPLAIN, ROOT, RUN, WORK, Globals
 from app.cli.line import run
@@ -40,7 +40,7 @@ from app.telemetry import configure_logging
 
 app = ROOT.app
 for _noun, _panel in (
-    (workflow, WORK),
+    (workflow_verbs, WORK),
     (step, WORK),
     (dlq_verbs, WORK),
     (queue, WORK),

@@ -1,9 +1,10 @@
-"""`remand step`: show, retry, resolve, complete."""
+"""`remand step`: show, retry, resolve, skip, complete."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.console import RenderableType
@@ -12,10 +13,12 @@ from rich.text import Text
 from app.cli.arguments import read_json
 from app.cli.context import By, Cli, Group, Reason, WorkflowId
 from app.cli.drawing import failure_line, paused
+from app.cli.foreseen import DryRun, foresee
 from app.cli.masked import masked_step
 from app.cli.output import age, facts, now, short, span, state, table
 from app.cli.wording import decided, follow, held_by
 from app.engine import operate
+from app.engine.context import Engine
 from app.engine.operate import Decided
 from app.store.steps import Attempt, Step, attempts_of, get_step
 from app.store.workflows import find_workflow
@@ -137,6 +140,7 @@ def traceback(attempt: Attempt) -> Text | None:
     examples=(
         'remand step retry 1f9c02 charge --reason "gateway is up again"',
         "remand step retry 1f9c02 charge --input @corrected.json",
+        "remand step retry 1f9c02 render --queue big-machines --dry-run",
     ),
 )
 def retry(
@@ -149,6 +153,9 @@ def retry(
             "--input", metavar="JSON|@FILE|-", help="Run it with this input instead of the workflow's."
         ),
     ] = None,
+    queue: Annotated[str | None, typer.Option("--queue", help="Run it in this queue of steps.")] = None,
+    priority: Annotated[int | None, typer.Option("--priority", help="0 (last) to 9 (first).")] = None,
+    dry_run: DryRun = False,
     reason: Reason = None,
     by: By = None,
 ) -> None:
@@ -156,19 +163,50 @@ def retry(
 
     The workflow goes on, and its dead letter closes when nothing else is in error.
     """
-    found = find_workflow(cli.database, workflow)
+    who = cli.who(by, reason)
     new_input = None if input is None else read_json(input, "input")
-    answer = operate.retry_step(cli.engine, found.id, step, cli.who(by, reason), new_input=new_input)
-    _answer(cli, step, answer)
+
+    def act(engine: Engine, workflow_id: UUID) -> Decided:
+        return operate.retry_step(
+            engine, workflow_id, step, who, new_input=new_input, queue=queue, priority=priority
+        )
+
+    _decide(cli, workflow, step, act, dry_run=dry_run)
 
 
 @GROUP.verb(
     "resolve", exits=(4, 5), examples=('remand step resolve 1f9c02 notify --reason "customer was phoned"',)
 )
-def resolve(cli: Cli, workflow: WorkflowId, step: StepName, reason: Reason = None, by: By = None) -> None:
+def resolve(
+    cli: Cli,
+    workflow: WorkflowId,
+    step: StepName,
+    dry_run: DryRun = False,
+    reason: Reason = None,
+    by: By = None,
+) -> None:
     """Declare a step done by hand, without a result: steps that depend on it go on and find null."""
-    found = find_workflow(cli.database, workflow)
-    _answer(cli, step, operate.resolve_step(cli.engine, found.id, step, cli.who(by, reason)))
+    who = cli.who(by, reason)
+    _decide(cli, workflow, step, lambda engine, id_: operate.resolve_step(engine, id_, step, who),
+            dry_run=dry_run)  # fmt: skip
+
+
+@GROUP.verb("skip", exits=(4, 5), examples=('remand step skip 1f9c02 invoice --reason "customer pays cash"',))
+def skip(
+    cli: Cli,
+    workflow: WorkflowId,
+    step: StepName,
+    dry_run: DryRun = False,
+    reason: Reason = None,
+    by: By = None,
+) -> None:
+    """Do without a step and all that is behind it alone.
+
+    A step that another branch leads to as well still runs, and finds null for what was skipped.
+    """
+    who = cli.who(by, reason)
+    _decide(cli, workflow, step, lambda engine, id_: operate.skip_step(engine, id_, step, who),
+            dry_run=dry_run)  # fmt: skip
 
 
 @GROUP.verb(
@@ -185,14 +223,26 @@ def complete(
     result: Annotated[
         str, typer.Option("--result", metavar="JSON|@FILE|-", help="What its handler would have returned.")
     ],
+    dry_run: DryRun = False,
     reason: Reason = None,
     by: By = None,
 ) -> None:
     """Complete a step by hand with a result, as if its handler had returned it."""
-    found = find_workflow(cli.database, workflow)
     who = cli.who(by, reason)
-    answer = operate.complete_step(cli.engine, found.id, step, who, result=read_json(result, "result"))
-    _answer(cli, step, answer)
+    value = read_json(result, "result")
+    _decide(cli, workflow, step,
+            lambda engine, id_: operate.complete_step(engine, id_, step, who, result=value),
+            dry_run=dry_run)  # fmt: skip
+
+
+def _decide(
+    cli: Cli, workflow: str, step: str, act: Callable[[Engine, UUID], Decided], *, dry_run: bool
+) -> None:
+    found = find_workflow(cli.database, workflow)
+    if dry_run:
+        foresee(cli, found.id, lambda engine: act(engine, found.id))
+    else:
+        _answer(cli, step, act(cli.engine, found.id))
 
 
 def _answer(cli: Cli, step: str, answer: Decided) -> None:

@@ -56,12 +56,15 @@ def submit(
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0, help="Seconds to --wait at most.")
     ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="A word to find it by; repeatable, 20 at most.")
+    ] = None,
     by: By = None,
 ) -> None:
     """Submit a workflow of a published template, or --count of them, in one transaction each 500."""
     if count > 1 and (key is not None or id is not None):
         raise typer.BadParameter("--count makes several: a --key or --id names one")
-    request = Request(read_json(input, "input"), key, priority, _uuid7(id))
+    request = Request(read_json(input, "input"), key, priority, _uuid7(id), tuple(tag or ()))
     answers = submit_many(cli.engine, template, [request] * count, by=by or operator())
     states = wait_for(cli, [one.workflow_id for one in answers], timeout) if wait else {}
     told = [_fields(one, states) for one in answers]

@@ -1,4 +1,4 @@
-"""`remand template`: list, show, validate, publish."""
+"""`remand template`: list, show, validate, publish, pause, resume."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.context import Cli, Group
+from app.cli.context import By, Cli, Group, Reason
 from app.cli.dag import Node, draw
 from app.cli.output import age, facts, table
-from app.cli.wording import command, next_steps
+from app.cli.wording import command, counted, next_steps
 from app.domain.errors import HandlerNotFound
 from app.domain.template import Template, all_rule_layers, load_paths, to_definition
+from app.engine import operate
 from app.engine.books import unknown_classes
 from app.engine.publish import publish as publish_templates
 from app.runtime import import_handlers
+from app.store.pauses import paused_templates
 from app.store.templates import PublishedTemplate
 from remand.handler import registry
 
 GROUP = Group("template", "Check, publish and look at templates: what workflows are made from.")
+TemplateName = Annotated[str, typer.Argument(metavar="TEMPLATE", help="namespace/name, or name.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="YAML files, or folders of them.")]
 
 
@@ -30,13 +33,18 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="YAML files
 def list_(cli: Cli) -> None:
     """List the published templates, newest version of each first."""
     found = cli.engine.templates.listed()
+    held = {(one.namespace, one.name): one.by for one in paused_templates(cli.database)}
+
+    def paused_by(one: PublishedTemplate) -> str | None:
+        return held.get((one.template.namespace, one.template.name))
+
     cli.out.answer(
-        [_fields(one) for one in found],
+        [{**_fields(one), "paused_by": paused_by(one)} for one in found],
         table(
             "template", "steps", "queues", "published", "description",
             rows=[
                 (
-                    one.template.ref,
+                    one.template.ref + (f" (paused by {paused_by(one)})" if paused_by(one) else ""),
                     str(len(one.template.steps)),
                     ", ".join(queues([one.template])),
                     f"{age(one.created_at)} ago",
@@ -174,4 +182,31 @@ def publish(cli: Cli, files: Files) -> None:
         next_steps(command("remand submit", published[0][0].ref))
         if published
         else "no templates in these files",
+    )
+
+
+@GROUP.verb(
+    "pause", exits=(4, 5), examples=('remand template pause payments/order --reason "bank is closed"',)
+)
+def pause(cli: Cli, template: TemplateName, reason: Reason = None, by: By = None) -> None:
+    """Hold all workflows of a template, of any version: they start no further step.
+
+    Workflows that are submitted meanwhile are accepted and wait, too.
+    """
+    done = operate.pause_template(cli.engine, template, cli.who(by, reason))
+    was = "is paused" if done.changed else "was paused already"
+    cli.out.answer(
+        done,
+        f"template {done.namespace}/{done.name} {was}: {counted(done.workflows, 'workflow')} held",
+        next_steps(command("remand template resume", f"{done.namespace}/{done.name}")),
+    )
+
+
+@GROUP.verb("resume", exits=(4, 5), examples=("remand template resume payments/order",))
+def resume(cli: Cli, template: TemplateName, reason: Reason = None, by: By = None) -> None:
+    """Let the workflows of a paused template go on, but for those that were paused one by one."""
+    done = operate.resume_template(cli.engine, template, cli.who(by, reason))
+    was = "goes on" if done.changed else "was not paused"
+    cli.out.answer(
+        done, f"template {done.namespace}/{done.name} {was}: {counted(done.workflows, 'workflow')} let go"
     )

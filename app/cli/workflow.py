@@ -1,9 +1,10 @@
-"""`remand workflow`: list, show, wait, cancel, history."""
+"""`remand workflow`: list, show, wait, history; what is done with them is in `workflow_verbs`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,15 +13,14 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.arguments import read_since
-from app.cli.context import By, Cli, Group, Reason, WorkflowId
+from app.cli.context import Cli, Group, WorkflowId
 from app.cli.drawing import draw_workflow, step_table
 from app.cli.errors import EXIT_CODES
 from app.cli.masked import masked_step, masked_workflow
 from app.cli.output import age, facts, now, short, short_ids, span, state, table
-from app.cli.wording import command, decided, next_steps
+from app.cli.wording import command, next_steps
 from app.domain.errors import WaitTimedOut
 from app.domain.states import WorkflowState
-from app.engine.operate import cancel as cancel_workflow
 from app.store.dlq import DeadLetter, list_dead_letters
 from app.store.ids import first_id_at
 from app.store.steps import steps_of
@@ -76,6 +76,10 @@ def _listed(workflow: Workflow) -> dict[str, Any]:
         "open_steps": workflow.open_steps,
         "error_steps": workflow.error_steps,
         "held_by": workflow.held_by,
+        "paused_at": workflow.paused_at,
+        "paused_by": workflow.paused_by,
+        "pause_reason": workflow.pause_reason,
+        "tags": workflow.tags or [],
         "submitted_by": workflow.submitted_by,
     }
 
@@ -102,7 +106,8 @@ def _listing(found: Sequence[Workflow]) -> RenderableType:
 def _open(workflow: Workflow) -> str:
     failed = f" ({workflow.error_steps} in error)" if workflow.error_steps else ""
     held = f", held by breaker {', '.join(workflow.held_by)}" if workflow.held_by else ""
-    return f"{workflow.open_steps}{failed}{held}"
+    paused = f", paused by {workflow.paused_by}" if workflow.paused_at else ""
+    return f"{workflow.open_steps}{failed}{held}{paused}"
 
 
 @GROUP.verb(
@@ -143,10 +148,19 @@ def _heading(workflow: Workflow, with_input: bool) -> RenderableType:
             ("template", workflow.ref),
             ("state", Text.assemble(state(workflow.state), f" for {age(workflow.state_since, at)}")),
             ("submitted", f"{age(workflow.created_at, at)} ago by {workflow.submitted_by}"),
-            ("held", workflow.hold),
+            ("held", None if workflow.hold == "paused" else workflow.hold),
+            ("paused", _paused(workflow, at)),
+            ("tags", ", ".join(workflow.tags or ()) or None),
             ("input", str(workflow.input) if with_input else None),
         ]
     )
+
+
+def _paused(workflow: Workflow, at: datetime) -> str | None:
+    if workflow.paused_at is None:
+        return None
+    why = f": {workflow.pause_reason}" if workflow.pause_reason else ""
+    return f"for {age(workflow.paused_at, at)} by {workflow.paused_by}{why}"
 
 
 def _letter_summary(letters: Sequence[DeadLetter]) -> dict[str, Any] | None:
@@ -234,21 +248,6 @@ def _named(under_way: Sequence[UUID], states: dict[UUID, WorkflowState]) -> str:
     if len(under_way) == 1:
         return f"workflow {under_way[0]} is still {states[under_way[0]]}"
     return f"{len(under_way)} workflows are still under way"
-
-
-@GROUP.verb(
-    "cancel",
-    exits=(4, 5),
-    examples=('remand workflow cancel 1f9c02 --reason "ordered twice"',),
-)
-def cancel(cli: Cli, workflow: WorkflowId, reason: Reason = None, by: By = None) -> None:
-    """Cancel a workflow that has not ended.
-
-    Results that running steps still bring are refused; an open dead letter is closed with it.
-    """
-    found = find_workflow(cli.database, workflow)
-    answer = cancel_workflow(cli.engine, found.id, cli.who(by, reason))
-    cli.out.answer(answer, decided(f"workflow {short(found.id)}", answer))
 
 
 @GROUP.verb(

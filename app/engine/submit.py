@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.errors import InputInvalid
+from app.domain.labels import check_labels
 from app.domain.template import Template, identity_key, validate_input
 from app.engine.context import Engine
 from app.store.ids import new_id
@@ -27,6 +28,8 @@ class Request:
     key: str | None = None
     priority: int | None = None
     id: UUID | None = None
+    tags: tuple[str, ...] = ()
+    """Words to find it by; a repeated submit leaves those of the first."""
 
 
 def submit(engine: Engine, ref: str, request: Request, *, by: str) -> Submitted:
@@ -79,6 +82,7 @@ def _new_workflow(
         validate_input(template, request.input, engine.settings.input_max_bytes),
         identity_key(template, request.input, request.key),
         template.priority if request.priority is None else request.priority,
+        tuple(check_labels(request.tags, "tag")),
     )
 
 

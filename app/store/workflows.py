@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +20,7 @@ from app.store.session import Database
 
 _SUBMIT = (
     "select workflow_id, created from remand.submit(%s, %s::uuid[], %s::text[]::jsonb[], %s::text[],"
-    " %s::smallint[], %s, %s) order by ordinal"
+    " %s::smallint[], %s, %s, %s::text[]::jsonb[]) order by ordinal"
 )
 _COLUMNS = """
     f.id, t.namespace, t.name, t.version, f.state, f.state_since, f.created_at, f.priority, f.input,
@@ -39,6 +40,7 @@ class NewWorkflow:
     input: str
     key: str | None
     priority: int | None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,9 @@ def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, cloc
         plain(one.priority for one in new),
         by,
         clock.fixed(),
+        texts(json.dumps(one.tags) if one.tags else None for one in new)
+        if any(one.tags for one in new)
+        else None,
     )
 
 

@@ -1,10 +1,10 @@
 -- Create workflows of one template with their steps and first run_queue rows, all or nothing.
 -- One result row per input, in order; created = false: the id or the identity existed, its workflow is returned.
--- p_keys: identity of each (null: always unique). Root steps are enqueued at once; the moves
+-- p_keys: identity of each (null: always unique). p_tags: of each, a JSON array (null: none of it, or of all). Root steps are enqueued at once; the moves
 -- pending -> initializing -> enqueuing_steps -> steps_in_process are the instant created_at.
 create or replace function remand.submit(
   p_template int, p_ids uuid[], p_inputs jsonb[], p_keys text[], p_priorities smallint[],
-  p_by text, p_now timestamptz default null)
+  p_by text, p_now timestamptz default null, p_tags jsonb[] default null)
 returns table (ordinal bigint, workflow_id uuid, created boolean)
 language plpgsql as $$
 #variable_conflict use_column
@@ -38,10 +38,11 @@ begin
   v_wanted := cardinality(v_new);
   with created as (
     insert into remand.workflows (id, template_id, created_at, input, submitted_by, identity_key, priority,
-                                  state, state_since, open_steps)
+                                  state, state_since, open_steps, tags)
       select distinct on (u.id) u.id, p_template, t, u.input, p_by, u.key, coalesce(u.priority, 5),
-             'steps_in_process', t, v_steps
-        from unnest(p_ids, p_inputs, p_keys, p_priorities) u(id, input, key, priority)
+             'steps_in_process', t, v_steps,
+             case when u.tags is not null then array(select jsonb_array_elements_text(u.tags)) end
+        from unnest(p_ids, p_inputs, p_keys, p_priorities, p_tags) u(id, input, key, priority, tags)
        where u.id = any(v_new)
       on conflict (id) do nothing
       returning id, priority),
