@@ -78,9 +78,10 @@ def main() -> None:
         runtime = _runtime()
         web = runtime.settings.web
         door = _listen(web.host, web.port)
-        log("server.started", host=web.host, port=door.getsockname()[1])
+        port = door.getsockname()[1]
+        log("server.started", host=web.host, port=port)
         Server(_uvicorn(create(runtime), web)).run(sockets=[door])
-        log("server.stopped")
+        log("server.stopped", host=web.host, port=port)
     except RemandError as error:
         report(error, Output(as_json=False))
         sys.exit(error.exit_code)

@@ -33,6 +33,8 @@ EventName = Literal[
     "dead_letter.noted",
     "dead_letter.changed",
     "dead_letter.closed",
+    "dead_letter.exhausted",
+    "step.given_up",
     "dead_queue.changed",
     "group.changed",
     "group.reopened",
@@ -155,6 +157,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             "Who has a dead letter, its labels, links or metadata changed.",
             ("dead_letter_id", "verb", "by"),
         ),
+        "step.given_up": EventSpec(
+            ERROR,
+            "A step cannot go on and gets no dead letter: its workflow ends in error.",
+            (*STEP, "reason", "category", "error"),
+        ),
+        "dead_letter.exhausted": EventSpec(
+            ERROR,
+            "A dead letter failed after its last automatic requeue; its workflow ended in error.",
+            ("workflow_id", "step", "dead_letter_id", "requeues"),
+        ),
         "dead_queue.changed": EventSpec(
             INFO,
             "A person made, changed or deleted a dead queue, or pointed a queue to one.",
@@ -250,7 +262,9 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             ("name", "why", "address"),
         ),
         "server.started": EventSpec(INFO, "The server of API and dashboard listens.", ("host", "port")),
-        "server.stopped": EventSpec(INFO, "The server has answered what it had begun, and ended.", ()),
+        "server.stopped": EventSpec(
+            INFO, "The server has answered what it had begun, and ended.", ("host", "port")
+        ),
         "request.ended": EventSpec(
             INFO,
             "The server answered a request; its id is in the answer's X-Request-Id.",
