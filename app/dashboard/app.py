@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from app.dashboard.live import Live
 from app.dashboard.routes import groups, letters, overview, redrives, site, workflows
+from app.dashboard.views import show
 from app.runtime import Runtime
 from app.web import errors
-from app.web.identity import signed_in
+from app.web.identity import caller_of, signed_in
+from remand.errors import RemandError
 
 _STATIC = Path(__file__).parent / "static"
 _NOUNS = (overview, groups, letters, redrives, workflows, site)
@@ -24,6 +28,7 @@ def build(runtime: Runtime) -> FastAPI:
     app.state.runtime = runtime
     listening = Live(runtime.engine)
     errors.install(app)
+    app.add_exception_handler(RemandError, _refused)
 
     @app.get("/live")
     async def live(request: Request) -> Response:
@@ -35,3 +40,16 @@ def build(runtime: Runtime) -> FastAPI:
         app.include_router(noun.router)
     app.mount("/static", StaticFiles(directory=_STATIC))
     return app
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Show what was refused, and why, in the frame of the pages; to whom is not signed in as everywhere."""
+    assert isinstance(error, RemandError)
+    status = errors.status_of(error)
+    if caller_of(request) is None or status >= 500:
+        return errors.answer(request, error)
+    # Of the address it came from only the path, and never another host in its clothes.
+    back = f"/{urlsplit(request.headers.get('referer', '')).path.lstrip('/')}"
+    return await run_in_threadpool(
+        show, request, "error.html", status=status, live=False, error=error, back=back
+    )
