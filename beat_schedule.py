@@ -22,5 +22,6 @@ BEAT_SCHEDULE: dict[str, Entry] = {
     "ring": Entry("remand.sweep.ring", "ring_interval_seconds"),
     "rescue": Entry("remand.sweep.rescue", "rescue_interval_seconds"),
     "redrive": Entry("remand.sweep.redrive", "redrive_interval_seconds"),
+    "requeue": Entry("remand.sweep.requeue", "requeue_interval_seconds"),
     "partitions": Entry("remand.sweep.partitions", "partitions_interval_seconds"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.engine.sweeps.partitions import partitions as sweep_partitions
 from app.engine.sweeps.redrive import redrive as sweep_redrive
+from app.engine.sweeps.requeue import requeue as sweep_requeue
 from app.engine.sweeps.rescue import rescue as sweep_rescue
 from app.engine.sweeps.ring import ring as sweep_ring
 from workers import process
@@ -26,6 +27,12 @@ def rescue() -> None:
 def redrive(bell: str = "") -> None:  # noqa: ARG001 - a bell of this queue names it
     """Move bulk verbs on dead letters on; rung by beat, and at once when one is started."""
     sweep_redrive(process.engine())
+
+
+@app.task(name="remand.sweep.requeue", ignore_result=True)
+def requeue() -> None:
+    """Send dead letters back to work that go by themselves."""
+    sweep_requeue(process.engine())
 
 
 @app.task(name="remand.sweep.partitions", ignore_result=True)

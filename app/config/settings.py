@@ -134,6 +134,12 @@ class Settings(BaseModel):
         le=60,
         description="Seconds between two redrive sweeps, which move bulk verbs on dead letters on.",
     )
+    requeue_interval_seconds: Seconds = Field(
+        30.0,
+        gt=0,
+        le=3600,
+        description="Seconds between two requeue sweeps, which send dead letters back that go by themselves.",
+    )
     redrive_batch_size: Count = Field(
         500, ge=1, le=5000, description="Most dead letters that a redrive requeues in one transaction."
     )

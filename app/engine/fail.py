@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import assert_never
 
+from app.domain.dead_letters import LetterPolicy
 from app.domain.decide import Dead, EndedAttempt, Retry, decide, latest_due
 from app.domain.errors import DatabaseUnreachable
 from app.engine.breakers import Breakers, source_of
 from app.engine.budgets import counted, hold_to_budget
 from app.engine.context import Engine
-from app.engine.letters import Opened, log_opened, open_letters
+from app.engine.letters import Opened, log_opened, open_letters, policy_of
 from app.engine.routing import Routing
-from app.store import failures, traffic
+from app.store import dlq, failures, traffic
 from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
 from app.store.session import Connection
 from app.store.traffic import Source, Tally
@@ -35,6 +36,17 @@ class Applied:
     retried: int = 0
     dead: int = 0
     rung: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Died:
+    """What became of terminal failures."""
+
+    kept: list[DecidedDeath] = field(default_factory=list)
+    """They get a letter."""
+    dropped: list[DecidedDeath] = field(default_factory=list)
+    """They get none: their workflow ends in error."""
+    opened: list[Opened] = field(default_factory=list)
 
 
 def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied:
@@ -75,7 +87,7 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
             return 0
         now = engine.now(connection)
         retries, deaths, retried = _decide(engine, connection, taken, now)
-        rung, opened = _apply(engine, connection, retries, deaths, now, by=queue)
+        rung, died = _apply(engine, connection, retries, deaths, now, by=queue)
         noted = breakers.note(
             (failed, engine.templates.get(failed.template_id, connection).template) for failed in taken
         )
@@ -88,7 +100,9 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
     applied.rung |= set(rung)
     for retry in retries:
         _log_retry(retry, now)
-    log_opened(opened)
+    log_opened(died.opened)
+    for death in died.dropped:
+        log_given_up(death)
     return len(taken)
 
 
@@ -153,15 +167,58 @@ def _apply(
     now: datetime,
     *,
     by: str,
-) -> tuple[list[str], list[Opened]]:
+) -> tuple[list[str], Died]:
     rung: list[str] = []
-    opened: list[Opened] = []
+    died = Died()
     if retries:
         rung = failures.schedule_retries(connection, retries, by=by, now=now)
     if deaths:
+        died = part(engine, connection, deaths)
         failures.fail_steps(connection, deaths, by=by, now=now)
-        opened = open_letters(connection, deaths, engine.templates, engine.settings, now)
-    return rung, opened
+        if died.kept:
+            died.opened = open_letters(
+                connection,
+                died.kept,
+                templates=engine.templates,
+                settings=engine.settings,
+                now=now,
+                jitter=engine.jitter,
+            )
+    return rung, died
+
+
+def part(engine: Engine, connection: Connection, deaths: Sequence[DecidedDeath]) -> Died:
+    """Part deaths that get a letter from those that get none; a workflow with an open letter keeps it."""
+    disabled = [death for death in deaths if not _policy(engine, connection, death).opens]
+    ids = list({death.failed.workflow_id for death in disabled})
+    lettered = dlq.workflows_with_open(connection, ids) if ids else set()
+    dropped = [death for death in disabled if death.failed.workflow_id not in lettered]
+    kept = [death for death in deaths if death not in dropped]
+    failures.keep_letters(
+        connection,
+        [death.failed.workflow_id for death in kept],
+        [death.failed.workflow_id for death in dropped],
+    )
+    return Died(kept, dropped)
+
+
+def _policy(engine: Engine, connection: Connection, death: DecidedDeath) -> LetterPolicy:
+    template = engine.templates.get(death.failed.template_id, connection).template
+    return policy_of(template, engine.settings)
+
+
+def log_given_up(death: DecidedDeath) -> None:
+    """Say after the commit that a step went to error and got no letter."""
+    failed = death.failed
+    log(
+        "step.given_up",
+        workflow_id=str(failed.workflow_id),
+        step=failed.step,
+        attempt=failed.attempt,
+        reason=death.reason,
+        category=failed.failure["classification"]["category"],
+        error=failed.failure["error_class"],
+    )
 
 
 def _log_retry(retry: DecidedRetry, now: datetime) -> None:

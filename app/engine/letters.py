@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from app.config import Settings
-from app.domain.dead_letters import DEFAULT_QUEUE
+from app.domain.dead_letters import DEFAULT_QUEUE, LetterPolicy
 from app.domain.snapshot import fit
 from app.domain.states import DeadReason
 from app.domain.template import Template
@@ -37,9 +37,11 @@ class Opened:
 def open_letters(
     connection: Connection,
     deaths: Sequence[DecidedDeath],
+    *,
     templates: Templates,
     settings: Settings,
     now: datetime,
+    jitter: Callable[[], float],
 ) -> list[Opened]:
     """Open an entry for each dead step; where its workflow has one already, add a note and a fresh snapshot.
 
@@ -63,8 +65,12 @@ def open_letters(
     of = [templates.get(death.failed.template_id).template for death in deaths]
     wanted = [(one.dead_letters.queue, death.failed.queue) for one, death in zip(of, deaths, strict=True)]
     places = dead_queues.places(connection, wanted, DEFAULT_QUEUE)
+    earlier = dlq.newest_of_steps(connection, [(one.failed.workflow_id, one.failed.step) for one in deaths])
     opened = []
     for death, cause, template, place in zip(deaths, causes, of, places, strict=True):
+        before = earlier.get((death.failed.workflow_id, death.failed.step))
+        requeues = _requeues(before)
+        category = death.failed.failure["classification"]["category"]
         snapshot = snapshots[death.failed.workflow_id]
         worker = workers.get(death.failed.worker, "unknown") if death.failed.worker is not None else "unknown"
         letter_id = _open(
@@ -75,12 +81,29 @@ def open_letters(
             dead_queue=place,
             snapshot=snapshot,
             worker=worker,
-            triage_at=settings.dlq.triage_at(DeadReason(death.reason), now),
             now=now,
+            planned={
+                "triage_at": settings.dlq.triage_at(DeadReason(death.reason), now),
+                "follows": None if before is None else before.id,
+                "requeues": requeues,
+                "requeue_at": policy_of(template, settings).requeue_at(category, requeues, now, jitter()),
+            },
         )
         if letter_id is not None:
             opened.append(Opened(letter_id, death))
     return opened
+
+
+def policy_of(template: Template, settings: Settings) -> LetterPolicy:
+    """Return what becomes of the template's terminal failures."""
+    said = template.dead_letters
+    return settings.dlq.policy(said.strategy, said.auto_requeue)
+
+
+def _requeues(before: dlq.Earlier | None) -> int:
+    # Whoever sends a step back has looked at it: its automatic requeues begin anew.
+    by_itself = before is not None and (before.status, before.closed_by) == ("requeued", SYSTEM)
+    return before.requeues + 1 if before is not None and by_itself else 0
 
 
 def log_opened(opened: Sequence[Opened]) -> None:
@@ -138,8 +161,8 @@ def _open(
     dead_queue: str,
     snapshot: dict[str, Any],
     worker: str,
-    triage_at: datetime,
     now: datetime,
+    planned: Mapping[str, Any],
 ) -> UUID | None:
     failed = death.failed
     known = dlq.open_letter_of(connection, failed.workflow_id)
@@ -153,8 +176,8 @@ def _open(
         connection,
         {
             "workflow_id": failed.workflow_id,
-            "source": "step",
-            "source_id": f"{failed.workflow_id}:{failed.step}:{failed.attempt}",
+            "source": death.source,
+            "source_id": death.source_id or f"{failed.workflow_id}:{failed.step}:{failed.attempt}",
             "namespace": template.namespace,
             "template": template.name,
             "version": template.version,
@@ -173,7 +196,7 @@ def _open(
             "worker": worker,
             "status": "pending",
             "opened_at": now,
-            "triage_at": triage_at,
+            **planned,
             "snapshot": snapshot,
             "metadata": {"explanation": death.explanation},
         },

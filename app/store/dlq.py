@@ -67,6 +67,27 @@ class DeadLetter:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """The letter before of a step: how it was closed, if it is."""
+
+    id: UUID
+    requeues: int
+    status: str
+    closed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A letter that is to go back by itself now."""
+
+    id: UUID
+    workflow_id: UUID
+    step: str
+    requeues: int
+    template_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """A note of an investigation."""
 
@@ -164,6 +185,42 @@ def open_letter_of(connection: sa.Connection, workflow_id: UUID) -> DeadLetter |
     return None if row is None else _letter(row)
 
 
+def newest_of_steps(
+    connection: sa.Connection, of: Sequence[tuple[UUID, str]]
+) -> dict[tuple[UUID, str], Earlier]:
+    """Return the newest letter of each step that has one. Transaction: joins."""
+    query = sa.text(
+        "select distinct on (workflow_id, step) workflow_id, step, id, requeues, status, closed_by"
+        " from remand.dead_letters where workflow_id = any(:ids) order by workflow_id, step, id desc"
+    )
+    rows = connection.execute(query, {"ids": [workflow_id for workflow_id, _ in of]})
+    return {(row[0], row[1]): Earlier(*row[2:]) for row in rows}
+
+
+def take_due(connection: sa.Connection, now: datetime, limit: int) -> list[Due]:
+    """Lock the workflows, then the letters, that are to go back by themselves. Transaction: joins.
+
+    Workflows that others hold are left for the next time, and so is what somebody has taken.
+    """
+    columns = dead_letters.c
+    is_due = sa.and_(columns.requeue_at <= now, columns.status == "pending")
+    found = sa.select(columns.workflow_id).where(is_due).order_by(columns.requeue_at).limit(limit)
+    workflows = list(connection.scalars(found))
+    if not workflows:
+        return []
+    lock = sa.text(
+        "select id, template_id from remand.workflows where id = any(:ids) order by id for update skip locked"
+    )
+    held = {row.id: row.template_id for row in connection.execute(lock, {"ids": workflows})}
+    query = (
+        sa.select(columns.id, columns.workflow_id, columns.step, columns.requeues)
+        .where(columns.workflow_id.in_(held), is_due)
+        .order_by(columns.id)
+        .with_for_update()
+    )
+    return [Due(*row, held[row.workflow_id]) for row in connection.execute(query)]
+
+
 def insert_letter(connection: sa.Connection, values: Mapping[str, Any]) -> UUID | None:
     """Open an entry; None if this very thing was moved before.
 
@@ -181,15 +238,24 @@ def change_letter(connection: sa.Connection, letter_id: UUID, **values: Any) -> 
     connection.execute(sa.update(dead_letters).where(dead_letters.c.id == letter_id).values(**values))
 
 
-def open_again(connection: sa.Connection, workflow_id: UUID) -> UUID:
-    """Open the newest entry of a workflow that has none open; return its id. Transaction: joins."""
+def workflows_with_open(connection: sa.Connection, workflow_ids: Sequence[UUID]) -> set[UUID]:
+    """Return those workflows that have an open entry. Transaction: joins."""
+    columns = dead_letters.c
+    query = sa.select(columns.workflow_id).where(
+        columns.workflow_id.in_(workflow_ids), columns.status.in_(OPEN)
+    )
+    return set(connection.scalars(query))
+
+
+def open_again(connection: sa.Connection, workflow_id: UUID) -> UUID | None:
+    """Open the newest entry of a workflow that has none open; None: it never had one. Transaction: joins."""
     newest = (
         sa.select(dead_letters.c.id)
         .where(dead_letters.c.workflow_id == workflow_id)
         .order_by(dead_letters.c.id.desc())
         .limit(1)
     )
-    opened: UUID = connection.execute(
+    opened: UUID | None = connection.execute(
         sa.update(dead_letters)
         .where(dead_letters.c.id == newest.scalar_subquery())
         .values(
@@ -201,7 +267,7 @@ def open_again(connection: sa.Connection, workflow_id: UUID) -> UUID:
             resolution=None,
         )
         .returning(dead_letters.c.id)
-    ).scalar_one()
+    ).scalar_one_or_none()
     return opened
 
 

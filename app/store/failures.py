@@ -54,6 +54,10 @@ class DecidedDeath:
     failed: FailedAttempt
     reason: str
     explanation: str
+    source: str = "step"
+    """What kind of thing died, as its letter says."""
+    source_id: str | None = None
+    """Its identity; None: that of the attempt."""
 
 
 def take_failures(connection: sa.Connection, queue: str, k: int) -> list[FailedAttempt]:
@@ -102,6 +106,17 @@ def schedule_retries(
         },
     )
     return [row[0] for row in rows]
+
+
+def keep_letters(connection: sa.Connection, keeping: Sequence[UUID], giving_up: Sequence[UUID]) -> None:
+    """Note which workflows get a letter, and which end in error instead. Transaction: joins, holding them."""
+    connection.execute(
+        sa.text(
+            "update remand.workflows set gives_up = id = any(:giving_up)"
+            " where id = any(:all) and gives_up <> (id = any(:giving_up))"
+        ),
+        {"all": [*keeping, *giving_up], "giving_up": list(giving_up)},
+    )
 
 
 def fail_steps(connection: sa.Connection, deaths: Sequence[DecidedDeath], *, by: str, now: datetime) -> None:

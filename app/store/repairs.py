@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -40,6 +40,18 @@ def gating_breaker(
         {"id": workflow_id, "step": step},
     ).first()
     return None if row is None else (row[0], BreakerState(row[1]))
+
+
+def boost_failed_steps(connection: sa.Connection, boosts: Mapping[UUID, int]) -> None:
+    """Raise the priority of the steps in error of each workflow, up to 9."""
+    connection.execute(
+        sa.text(
+            "update remand.steps s set priority = least(9, s.priority + g.boost)"
+            " from unnest(cast(:ids as uuid[]), cast(:boosts as int[])) g(id, boost)"
+            " where s.workflow_id = g.id and s.state = 'error'"
+        ),
+        {"ids": list(boosts), "boosts": list(boosts.values())},
+    )
 
 
 def failed_steps(connection: sa.Connection, workflow_id: UUID) -> list[str]:

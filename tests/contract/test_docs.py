@@ -17,6 +17,7 @@ from app.config.sources import OTHERS
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
+from app.domain.dead_letters import AutoRequeue
 from app.domain.retry import RetryOverrides
 from app.domain.template import load_file
 
@@ -179,6 +180,7 @@ def test_every_name_of_a_quantity_is_a_setting_or_a_key_of_templates(page: Path)
         *BudgetSpec.model_fields,
         *BreakerOverrides.model_fields,
         *WebSettings.model_fields,
+        *AutoRequeue.model_fields,
         "timeout_seconds",
     }
     fields_of_events = {"duration_seconds", "delay_seconds", "put_off_seconds"}

@@ -162,8 +162,8 @@ def test_a_letter_and_the_failure_it_is_about_are_one_transaction(
     harness.drain()
     really = fail.open_letters
 
-    def killed(connection: Any, *arguments: Any) -> list[UUID]:
-        opened = really(connection, *arguments)
+    def killed(connection: Any, *arguments: Any, **named: Any) -> list[Any]:
+        opened = really(connection, *arguments, **named)
         assert opened, "the entry is there, not yet committed"
         connection.execute(sa.text("select pg_terminate_backend(pg_backend_pid())"))
         return opened

@@ -40,6 +40,7 @@ from app.engine.routing import Routing
 from app.engine.statistics import statistics
 from app.engine.submit import Request, submit
 from app.engine.sweeps.partitions import partitions
+from app.engine.sweeps.requeue import requeue
 from app.engine.watch import Watch
 from app.runtime import Runtime
 from app.server import _uvicorn
@@ -333,6 +334,10 @@ def test_rescue_interval_seconds_is_when_beat_rings() -> None:
 
 def test_redrive_interval_seconds_is_when_beat_rings() -> None:
     assert schedules_of("redrive") == [(7, 7), (11, 11)]
+
+
+def test_requeue_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("requeue") == [(7, 7), (11, 11)]
 
 
 def dead_ones(harness: Harness, count: int) -> None:
@@ -994,6 +999,56 @@ def test_dlq_triage_weights_are_what_a_reason_is_ahead_of_its_age(
     page = triage_page(harness.database, LetterFilter())
 
     assert page.items[0].template == first
+
+
+@pytest.mark.parametrize(("strategy", "letters"), [("automatic", 1), ("disabled", 0)])
+def test_dlq_strategy_is_whether_a_terminal_failure_gets_a_letter(
+    harness_with: HarnessWith, strategy: str, letters: int
+) -> None:
+    harness = harness_with(dlq={"strategy": strategy})
+    harness.publish(ONE)
+    harness.play(a=always(PermanentError("no")))
+    workflow = harness.submit("t/one")
+    harness.run_until_quiet()
+
+    assert len(harness.letters(workflow)) == letters
+
+
+AUTO_REQUEUE = {
+    "enabled": True, "interval_seconds": 60, "backoff_multiplier": 2, "max_requeues": 2, "priority_boost": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "waits", "priority"),
+    [
+        ({}, [60, 120], 7),
+        ({"enabled": False}, [], 5),
+        ({"interval_seconds": 30}, [30, 60], 7),
+        ({"backoff_multiplier": 5}, [60, 300], 7),
+        ({"max_requeues": 1}, [60], 6),
+        ({"priority_boost": 2}, [60, 120], 9),
+    ],
+)
+def test_dlq_auto_requeue_is_when_letters_go_back_and_how(
+    harness_with: HarnessWith, changed: dict[str, Any], waits: list[float], priority: int
+) -> None:
+    harness = harness_with(dlq={"auto_requeue": {**AUTO_REQUEUE, **changed}})
+    harness.publish(ONE)
+    harness.play(a=always(PermanentError("no")))
+    workflow = harness.submit("t/one")
+    harness.run_until_quiet()
+    waited = []
+    while (letter := harness.open_letter(workflow)).requeue_at is not None:
+        if letter.requeue_at == letter.opened_at:
+            break
+        waited.append((letter.requeue_at - letter.opened_at).total_seconds())
+        harness.advance(1000)
+        requeue(harness.engine)
+        harness.run_until_quiet()
+
+    assert waited == waits
+    assert harness.step(workflow, "a").priority == priority
 
 
 @pytest.mark.parametrize(("limit", "share"), [(2, 1.0), (8, 0.25)])

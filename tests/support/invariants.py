@@ -35,7 +35,7 @@ MOVING = (
     WorkflowState.BLOCKED_BY_FAILURES,
 )
 
-_WORKFLOWS = "select id, template_id, state, open_steps, error_steps, hold from remand.workflows"
+_WORKFLOWS = "select id, template_id, state, open_steps, error_steps, hold, gives_up from remand.workflows"
 _STEPS = """
 select s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on,
        s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at,
@@ -83,14 +83,15 @@ def _broken(database: Database, settings: Settings) -> Iterator[str]:
     templates = Templates(database)
     routing = Routing(templates, settings)
     known = set()
-    for workflow_id, template_id, state, open_steps, error_steps, hold in database.call(_WORKFLOWS):
+    for workflow_id, template_id, state, open_steps, error_steps, hold, gives_up in database.call(_WORKFLOWS):
         of_it = steps[workflow_id]
         known |= {(workflow_id, step.name) for step in of_it}
         where = f"workflow {workflow_id}"
         yield from _illegal_path(where, paths[workflow_id, None], state)
         yield from _wrong_counters(where, of_it, open_steps, error_steps)
         yield from _wrong_state(where, WorkflowState(state), of_it, hold)
-        yield from _wrong_letters(where, WorkflowState(state), error_steps, letters[workflow_id])
+        failed = 0 if gives_up else error_steps
+        yield from _wrong_letters(where, WorkflowState(state), failed, letters[workflow_id])
         template = templates.get(template_id).template
         for step in of_it:
             at = f"{where} step {step.name}"

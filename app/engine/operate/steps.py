@@ -186,5 +186,7 @@ def decide(
 def _take_up_again(turn: Turn, step: str) -> None:
     """Open the entry of a given-up workflow again: it moves, and some of its steps are still broken."""
     letter_id = dlq.open_again(turn.connection, turn.workflow.id)
+    if letter_id is None:  # dead letters are disabled for it
+        return
     text = f"given up before, taken up again with step {step}; other steps are still in error"
     dlq.add_note(turn.connection, letter_id, author=turn.who.by, text=text, now=turn.now)

@@ -36,6 +36,12 @@ workflows = sa.Table(
         "true once a step failed: settle then rolls the workflow up",
         server_default=sa.text("false"),
     ),
+    column(
+        "gives_up",
+        sa.Boolean,
+        "true: its failure got no dead letter: it ends in error once nothing else is under way",
+        server_default=sa.text("false"),
+    ),
     column("hold", sa.Text, "not null: why no further step is enqueued", nullable=True),
     column("tags", ARRAY(sa.Text), "words of the submitter, to find it by; null: none", nullable=True),
     column(

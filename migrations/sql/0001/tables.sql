@@ -15,11 +15,11 @@ CREATE TABLE remand.audit_log (
   PRIMARY KEY (id)
 );
 
-CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
-
 CREATE INDEX audit_log_by_person ON remand.audit_log (by, id DESC);
 
 CREATE INDEX audit_log_by_workflow ON remand.audit_log (workflow_id, id DESC) WHERE workflow_id IS NOT NULL;
+
+CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
 
 COMMENT ON TABLE remand.audit_log IS 'Every change that somebody decided, with before and after; append-only.';
 
@@ -344,7 +344,11 @@ CREATE TABLE remand.dead_letter_groups (
 
 CREATE INDEX dead_letter_groups_by_state ON remand.dead_letter_groups (state, last_at DESC, id DESC);
 
+CREATE INDEX dead_letter_groups_recent ON remand.dead_letter_groups (last_at DESC, id DESC) WHERE state IN ('open', 'investigating');
+
 CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
+
+CREATE INDEX dead_letter_groups_largest ON remand.dead_letter_groups (open_letters DESC, id DESC) WHERE state IN ('open', 'investigating');
 
 COMMENT ON TABLE remand.dead_letter_groups IS 'Letters with one cause: who looks at it, until when, how it was resolved, whether it came back.';
 
@@ -863,6 +867,7 @@ CREATE TABLE remand.workflows (
   open_steps INTEGER NOT NULL,
   error_steps INTEGER DEFAULT 0 NOT NULL,
   troubled BOOLEAN DEFAULT false NOT NULL,
+  gives_up BOOLEAN DEFAULT false NOT NULL,
   hold TEXT,
   tags TEXT[],
   expires_at TIMESTAMP WITH TIME ZONE,
@@ -878,13 +883,13 @@ CREATE TABLE remand.workflows (
 )
  PARTITION BY RANGE (id);
 
-CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE expires_at IS NOT NULL AND state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
-
-CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
-
 CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
+CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE expires_at IS NOT NULL AND state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
+
 CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
+
+CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
 
 COMMENT ON TABLE remand.workflows IS 'One row per workflow.';
 
@@ -911,6 +916,8 @@ COMMENT ON COLUMN remand.workflows.open_steps IS 'steps that are neither complet
 COMMENT ON COLUMN remand.workflows.error_steps IS 'steps in error';
 
 COMMENT ON COLUMN remand.workflows.troubled IS 'true once a step failed: settle then rolls the workflow up';
+
+COMMENT ON COLUMN remand.workflows.gives_up IS 'true: its failure got no dead letter: it ends in error once nothing else is under way';
 
 COMMENT ON COLUMN remand.workflows.hold IS 'not null: why no further step is enqueued';
 
@@ -1225,19 +1232,19 @@ CREATE TABLE remand.dead_letters (
   CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL)
 );
 
+CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
+
 CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
-
-CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
 
-CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
-
 CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
 
 CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
 
@@ -1249,7 +1256,7 @@ CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue,
 
 CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
 
-CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
+CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
 
 COMMENT ON TABLE remand.dead_letters IS 'One investigation per row: what happened, in which state, who looks at it, how it was resolved.';
 
@@ -1344,9 +1351,9 @@ CREATE TABLE remand.redrive_items (
 
 CREATE INDEX redrive_items_waiting ON remand.redrive_items (redrive_id, position) WHERE state = 'waiting';
 
-CREATE INDEX redrive_items_sent ON remand.redrive_items (redrive_id, position) WHERE state = 'sent';
-
 CREATE INDEX redrive_items_failed ON remand.redrive_items (redrive_id, position) WHERE state = 'failed';
+
+CREATE INDEX redrive_items_sent ON remand.redrive_items (redrive_id, position) WHERE state = 'sent';
 
 COMMENT ON TABLE remand.redrive_items IS 'The exact set of a redrive, fixed when it was planned, and what became of each letter.';
 

@@ -1,0 +1,119 @@
+"""Requeue sweep: send dead letters back to work whose time has come; close those that went back too often.
+
+Two at once share the work: each letter is locked by one of them. What a person has taken is never touched.
+Source: C10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from app.domain.dead_letters import AutoRequeue
+from app.domain.states import DeadLetterStatus, WorkflowState
+from app.engine.context import Engine
+from app.engine.letters import SYSTEM, policy_of
+from app.engine.operate.turn import Turn, Who, close
+from app.store import dlq, redrive_items, repairs
+from app.store.dlq import Due
+from app.store.session import Connection
+from app.store.workflows import lock_workflow
+from app.telemetry import log
+
+BATCH = 200
+_LATER = timedelta(minutes=1)
+
+
+@dataclass(slots=True)
+class Swept:
+    """What one sweep did."""
+
+    requeued: int = 0
+    exhausted: int = 0
+    put_off: int = 0
+    """Not yet to be given up: other steps of the workflow are still under way."""
+    rung: set[str] = field(default_factory=set)
+
+
+def requeue(engine: Engine, batch: int = BATCH) -> Swept:
+    """Sweep once, in batches until nothing is due. Transaction: one a batch.
+
+    Idempotent: a letter that went back is closed.
+    """
+    swept = Swept()
+    while True:
+        with engine.database.begin() as connection:
+            now = engine.now(connection)
+            due = dlq.take_due(connection, now, batch)
+            over = _act(engine, connection, due, now, swept)
+        engine.bell.ring(sorted(swept.rung))
+        swept.rung.clear()
+        for one in over:
+            log(
+                "dead_letter.exhausted",
+                workflow_id=str(one.workflow_id),
+                step=one.step,
+                dead_letter_id=str(one.id),
+                requeues=one.requeues,
+            )
+        if not due:
+            break
+    if swept.requeued or swept.exhausted:
+        log("sweep.ended", sweep="requeue", moved=swept.requeued + swept.exhausted)
+    return swept
+
+
+def _act(
+    engine: Engine, connection: Connection, due: Sequence[Due], now: datetime, swept: Swept
+) -> list[Due]:
+    """Requeue or close each; return those that were closed."""
+    auto = {one.id: _auto(engine, connection, one) for one in due}
+    over = [one for one in due if one.requeues >= auto[one.id].max_requeues]
+    closed = [one for one in over if _give_up(connection, one, now)]
+    swept.exhausted += len(closed)
+    swept.put_off += len(over) - len(closed)
+    sent = [one for one in due if one not in over]
+    repairs.boost_failed_steps(
+        connection, {one.workflow_id: boost for one in sent if (boost := auto[one.id].priority_boost)}
+    )
+    for turn in sorted({(one.requeues + 1, auto[one.id].max_requeues) for one in sent}):
+        ids = [one.id for one in sent if (one.requeues + 1, auto[one.id].max_requeues) == turn]
+        _send(connection, ids, f"automatic requeue {turn[0]} of {turn[1]}", now, swept)
+    return closed
+
+
+def _auto(engine: Engine, connection: Connection, one: Due) -> AutoRequeue:
+    return policy_of(engine.templates.get(one.template_id, connection).template, engine.settings).auto
+
+
+def _send(connection: Connection, ids: list[UUID], reason: str, now: datetime, swept: Swept) -> None:
+    done = redrive_items.requeue_letters(
+        connection, ids, by=SYSTEM, reason=reason, via="sweep", include_claimed=False, now=now
+    )
+    swept.requeued += len(done.sent)
+    swept.rung |= set(done.queues)
+    for letter_id, why in done.skipped.items():
+        # It would be taken again and again: from here on it waits for a person.
+        dlq.change_letter(connection, letter_id, requeue_at=None)
+        dlq.add_note(connection, letter_id, author=SYSTEM, text=f"not requeued: {why}", now=now)
+
+
+def _give_up(connection: Connection, one: Due, now: datetime) -> bool:
+    """Close a letter that went back too often; False, and later again, while its workflow is under way."""
+    who = Who(SYSTEM, f"failed again after {one.requeues} automatic requeues, the most that are set", "sweep")
+    before = lock_workflow(connection, one.workflow_id)
+    if not repairs.give_up(connection, one.workflow_id, by=who.by, reason=who.reason, now=now):
+        dlq.change_letter(connection, one.id, requeue_at=now + _LATER)
+        return False
+    turn = Turn(connection, before, who, now)
+    close(turn, dlq.lock_dead_letter(connection, one.id), DeadLetterStatus.PERMANENTLY_FAILED)
+    turn.record(
+        "dead_letter.give_up",
+        kind="dead_letter",
+        subject=one.id,
+        before={"status": DeadLetterStatus.PENDING, "workflow": before.state},
+        after={"status": DeadLetterStatus.PERMANENTLY_FAILED, "workflow": WorkflowState.ERROR},
+    )
+    return True
