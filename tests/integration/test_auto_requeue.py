@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,6 +15,7 @@ from app.engine.operate import Who, claim_letter, requeue_letter, retry_step
 from app.engine.sweeps.requeue import requeue
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
+from app.store.workflows import lock_workflow
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -214,3 +216,35 @@ def test_the_instant_is_spread(harness_with: HarnessWith) -> None:
     spread = [policy.requeue_at("network", 0, now, jitter) for jitter in (-1.0, 0.0, 1.0)]
 
     assert spread == [now + timedelta(seconds=seconds) for seconds in (510, 600, 690)]
+
+
+def test_two_sweeps_at_once_send_each_letter_back_once(harness_with: HarnessWith) -> None:
+    harness = harness_with(dlq={"auto_requeue": AUTO})
+    dead_of(harness)
+    harness.submit_many("t/pay", range(30))
+    harness.run_until_quiet()
+    harness.play()
+    harness.advance(601)
+
+    with ThreadPoolExecutor(2) as threads:
+        done = list(threads.map(lambda _: requeue(harness.engine, batch=3).requeued, range(2)))
+    done.append(requeue(harness.engine).requeued)
+
+    assert sum(done) == 31
+    written = audited(harness.database, Filter(verb="dead_letter.requeue"), limit=100).items
+    assert len({one.subject for one in written}) == len(written) == 31
+    harness.run_until_quiet()
+    check_invariants(harness.database)
+
+
+def test_a_workflow_that_somebody_holds_is_left_for_the_next_sweep(harness_with: HarnessWith) -> None:
+    harness = harness_with(dlq={"auto_requeue": AUTO})
+    workflow = dead_of(harness)
+    harness.advance(601)
+
+    with harness.database.begin() as connection:
+        lock_workflow(connection, workflow)
+        with ThreadPoolExecutor(1) as threads:
+            assert threads.submit(requeue, harness.engine).result(timeout=20).requeued == 0
+
+    assert requeue(harness.engine).requeued == 1

@@ -10,8 +10,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.domain.errors import TemplateInvalid
+from app.domain.letter_filter import LetterFilter
 from app.domain.states import WorkflowState
+from app.engine import redrive
 from app.engine.operate import Who, retry_step
+from app.engine.sweeps.redrive import redrive as sweep_redrives
 from app.engine.sweeps.requeue import requeue
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness
@@ -187,3 +190,19 @@ def test_letters_enabled_again_are_kept_again(harness_with: HarnessWith) -> None
     assert after.workflow(workflow).state is WorkflowState.BLOCKED_BY_FAILURES
     assert after.open_letter(workflow).step == "charge"
     check_invariants(after.database, after.settings)
+
+
+def test_a_redrive_counts_what_ends_in_error_without_a_letter_as_failed(harness_with: HarnessWith) -> None:
+    workflow = fail(harness_with(), DECLINED)
+    harness = harness_with(dlq={"strategy": "disabled"})
+    harness.play(charge=always(DECLINED))
+    planned = redrive.plan(harness.engine, LetterFilter(template="pay"), ANN)
+    redrive.start(harness.engine, planned.redrive.id, ANN)
+    sweep_redrives(harness.engine)
+    harness.bell.rings = ["steps"]
+    harness.run_until_quiet()
+    sweep_redrives(harness.engine)
+
+    assert harness.workflow(workflow).state is WorkflowState.ERROR
+    ended = redrive.get(harness.engine, planned.redrive.id)
+    assert (ended.sent, ended.succeeded, ended.failed) == (0, 0, 1)

@@ -1,5 +1,5 @@
 -- See how letters that a redrive sent have ended: the next p_limit of those unfinished, in order, behind p_after.
--- failed: the workflow has a new letter, or was cancelled; succeeded: what was sent back is done.
+-- failed: the workflow has a new letter, was cancelled, or ended in error without one; succeeded: what was sent back is done.
 -- Returns how many were looked at, the last position of them, and how many succeeded and failed.
 create or replace function remand.follow_redrive(p_redrive uuid, p_after int, p_limit int, p_now timestamptz)
 returns table (looked int, last int, succeeded int, failed int)
@@ -13,8 +13,9 @@ begin
   judged as (
     select l.position, n.id new_letter,
            case when n.id is not null then n.why
-                when f.state = 'cancelled' then 'its workflow was cancelled before what was sent back had ended' end why,
-           case when n.id is not null or f.state = 'cancelled' then 'failed'
+                when f.state = 'cancelled' then 'its workflow was cancelled before what was sent back had ended'
+                when f.state = 'error' then 'its workflow ended in error: it keeps no dead letters' end why,
+           case when n.id is not null or f.state in ('cancelled', 'error') then 'failed'
                 when f.state in ('complete', 'resolved_manually')
                   or not exists (select from remand.steps s where s.workflow_id = l.workflow_id
                                     and s.name = any(l.steps) and s.state not in ('complete', 'resolved_manually'))
