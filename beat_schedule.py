@@ -23,5 +23,6 @@ BEAT_SCHEDULE: dict[str, Entry] = {
     "rescue": Entry("remand.sweep.rescue", "rescue_interval_seconds"),
     "redrive": Entry("remand.sweep.redrive", "redrive_interval_seconds"),
     "requeue": Entry("remand.sweep.requeue", "requeue_interval_seconds"),
+    "expire": Entry("remand.sweep.expire", "expire_interval_seconds"),
     "partitions": Entry("remand.sweep.partitions", "partitions_interval_seconds"),
 }

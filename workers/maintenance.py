@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.engine.sweeps.expire import expire as sweep_expire
 from app.engine.sweeps.partitions import partitions as sweep_partitions
 from app.engine.sweeps.redrive import redrive as sweep_redrive
 from app.engine.sweeps.requeue import requeue as sweep_requeue
@@ -33,6 +34,12 @@ def redrive(bell: str = "") -> None:  # noqa: ARG001 - a bell of this queue name
 def requeue() -> None:
     """Send dead letters back to work that go by themselves."""
     sweep_requeue(process.engine())
+
+
+@app.task(name="remand.sweep.expire", ignore_result=True)
+def expire() -> None:
+    """Make dead letters of workflows that are past their deadline."""
+    sweep_expire(process.engine())
 
 
 @app.task(name="remand.sweep.partitions", ignore_result=True)

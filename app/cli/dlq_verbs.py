@@ -9,15 +9,17 @@ from uuid import UUID
 import typer
 
 from app.cli.arguments import read_json
-from app.cli.context import By, Cli, Reason
+from app.cli.context import By, Cli, Reason, WorkflowId
 from app.cli.dlq import GROUP, LetterId
 from app.cli.foreseen import DryRun, foresee
 from app.cli.output import short
 from app.cli.wording import command, decided, follow, next_steps
 from app.engine import operate
+from app.engine.by_hand import open_letter_by_hand
 from app.engine.context import Engine
 from app.engine.operate import Decided
 from app.store.dlq import DeadLetter, find_dead_letter, get_dead_letter
+from app.store.workflows import find_workflow
 
 __all__ = ["GROUP"]
 TakeOver = Annotated[bool, typer.Option("--take-over", help="Even if somebody else has it.")]
@@ -52,6 +54,32 @@ def note(
     operate.note_letter(cli.engine, found.id, text, who)
     cli.out.answer(
         {"id": found.id, "author": who.by, "text": text}, f"noted on dead letter {short(found.id)}"
+    )
+
+
+@GROUP.verb(
+    "add",
+    exits=(2, 4, 5),
+    examples=('remand dlq add 1f9c02 --reason "the bank sends wrong balances"',),
+)
+def add(
+    cli: Cli, workflow: WorkflowId, dry_run: DryRun = False, reason: Reason = None, by: By = None
+) -> None:
+    """Take a workflow out of work into the dead letter queue; requeueing its letter sends it on.
+
+    What waits is withdrawn, results that running steps still bring are refused.
+    """
+    found = find_workflow(cli.database, workflow)
+    who = cli.who(by, reason)
+    if dry_run:
+        foresee(cli, found.id, lambda engine: open_letter_by_hand(engine, found.id, who))
+        return
+    answer = open_letter_by_hand(cli.engine, found.id, who)
+    letter = find_dead_letter(cli.database, str(found.id))
+    cli.out.answer(
+        _answered(letter.id, answer),
+        decided(f"workflow {short(found.id)}", answer),
+        next_steps(command("remand dlq requeue", short(letter.id))),
     )
 
 

@@ -140,6 +140,12 @@ class Settings(BaseModel):
         le=3600,
         description="Seconds between two requeue sweeps, which send dead letters back that go by themselves.",
     )
+    expire_interval_seconds: Seconds = Field(
+        30.0,
+        gt=0,
+        le=3600,
+        description="Seconds between two expire sweeps, which make dead letters of what is past its time.",
+    )
     redrive_batch_size: Count = Field(
         500, ge=1, le=5000, description="Most dead letters that a redrive requeues in one transaction."
     )

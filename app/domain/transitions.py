@@ -78,6 +78,7 @@ _LIVE_STEP = (
     S.ERROR,
 )
 
+_TAKEN_OUT_STEP = tuple(state for state in _LIVE_STEP if state not in (S.ERROR, S.ENQUEUED_FOR_ORCHESTRATION))
 _RESTARTABLE_STEP = (S.COMPLETE, S.RESOLVED_MANUALLY, S.ERROR, S.WAITING_FOR_RETRY, S.ENQUEUED)
 
 STEP_RULES: tuple[Rule, ...] = (
@@ -100,6 +101,7 @@ STEP_RULES: tuple[Rule, ...] = (
     *(_step(state, "resolve_manually", S.RESOLVED_MANUALLY) for state in _LIVE_STEP),
     *(_step(state, "complete_manually", S.COMPLETE) for state in _LIVE_STEP),
     *(_step(state, "skip", S.RESOLVED_MANUALLY) for state in _LIVE_STEP),
+    *(_step(state, "take_out", S.ERROR) for state in _TAKEN_OUT_STEP),
     *(_step(state, "restart", S.PENDING) for state in _RESTARTABLE_STEP),
 )
 

@@ -165,6 +165,7 @@ def _insert(template: Template, digest: str) -> Any:
             definition=to_definition(template),
             hash=digest,
             on_failure=template.on_failure,
+            expire_after_seconds=template.expire_after_seconds,
             created_at=sa.func.clock_timestamp(),
         )
         .on_conflict_do_nothing()

@@ -18,6 +18,7 @@ depends_on = None
 _SQL = Path(__file__).parent.parent / "sql" / revision
 _FUNCTIONS = (
     "uuid7_floor",
+    "lifetime",
     "ensure_partitions",
     "move_steps",
     "move_workflows",
@@ -28,6 +29,7 @@ _FUNCTIONS = (
     "restart_steps",
     "submit",
     "gates",
+    "take_out",
     "lanes",
     "take_lane",
     "claim",

@@ -340,6 +340,10 @@ def test_requeue_interval_seconds_is_when_beat_rings() -> None:
     assert schedules_of("requeue") == [(7, 7), (11, 11)]
 
 
+def test_expire_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("expire") == [(7, 7), (11, 11)]
+
+
 def dead_ones(harness: Harness, count: int) -> None:
     """So many workflows whose only step is dead."""
     harness.publish(ONE)

@@ -95,6 +95,8 @@ class Template(BaseModel):
     rules: Rules = ()
     """What the classifier asks after a step's own rules."""
     dead_letters: DeadLetterSpec = DeadLetterSpec()
+    expire_after_seconds: Timeout | None = None
+    """Age at which a workflow that has not ended becomes a dead letter; None means never."""
     steps: Annotated[tuple[StepSpec, ...], Field(min_length=1, max_length=MAX_STEPS)]
 
     @property

@@ -12,6 +12,7 @@ declare
   t timestamptz := coalesce(p_now, clock_timestamp());
   v_namespace text; v_name text; v_steps int; v_new uuid[]; v_taken text[]; v_wanted int;
   v_paused boolean; v_pauser text; v_why text;
+  v_expires timestamptz := t + make_interval(secs => remand.lifetime(p_template));
   v_keyed int := array_length(array_remove(p_keys, null), 1);
 begin
   select x.namespace, x.name, (select count(*) from remand.template_steps y where y.template_id = x.id)
@@ -38,10 +39,10 @@ begin
   v_wanted := cardinality(v_new);
   with created as (
     insert into remand.workflows (id, template_id, created_at, input, submitted_by, identity_key, priority,
-                                  state, state_since, open_steps, tags)
+                                  state, state_since, open_steps, tags, expires_at)
       select distinct on (u.id) u.id, p_template, t, u.input, p_by, u.key, coalesce(u.priority, 5),
              'steps_in_process', t, v_steps,
-             case when u.tags is not null then array(select jsonb_array_elements_text(u.tags)) end
+             case when u.tags is not null then array(select jsonb_array_elements_text(u.tags)) end, v_expires
         from unnest(p_ids, p_inputs, p_keys, p_priorities, p_tags) u(id, input, key, priority, tags)
        where u.id = any(v_new)
       on conflict (id) do nothing

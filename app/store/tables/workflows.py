@@ -14,6 +14,7 @@ from app.store.tables.columns import column, history_seq, instant, json, metadat
 
 PARTITIONED = ("workflows", "steps", "attempts", "history")
 _FINAL_WORKFLOW = "('complete', 'error', 'cancelled', 'resolved_manually')"
+_IN_MOTION = "('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')"
 _FINAL_STEP = "('complete', 'error', 'cancelled', 'resolved_manually')"
 
 workflows = sa.Table(
@@ -68,7 +69,7 @@ workflows = sa.Table(
     sa.Index(
         "workflows_expiring",
         "expires_at",
-        postgresql_where=sa.text(f"expires_at IS NOT NULL AND state NOT IN {_FINAL_WORKFLOW}"),
+        postgresql_where=sa.text(f"state IN {_IN_MOTION}"),
     ),
     sa.Index("workflows_paused", "id", postgresql_where=sa.text("paused_at IS NOT NULL")),
     comment="One row per workflow.",

@@ -12,7 +12,7 @@ language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_final boolean := p_to in ('complete', 'error', 'cancelled', 'resolved_manually');
-  v_by_hand boolean := p_event in ('cancel', 'resolve_manually', 'complete_manually', 'skip');
+  v_by_hand boolean := p_event in ('cancel', 'resolve_manually', 'complete_manually', 'skip', 'take_out');
   -- Workers park and fail without the workflow's row, so a person may have waited for them.
   v_now timestamptz := greatest(p_now, case when v_by_hand then
     (select max(h.at) from remand.history h where h.workflow_id = any(p_workflows)) end);

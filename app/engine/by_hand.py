@@ -1,0 +1,62 @@
+"""Open a dead letter by hand: a person takes a workflow out of work until it is sent back."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from app.domain.errors import IllegalMove, InputInvalid
+from app.domain.states import DeadReason
+from app.engine.context import Engine
+from app.engine.operate.turn import Decided, Turn, Who, illegal, patient
+from app.engine.taking_out import Cause, log_taken, take_out
+from app.store import dlq
+from app.store.workflows import lock_workflow
+
+_CLASS: Final = "remand.errors.TakenOut"
+
+
+@patient
+def open_letter_by_hand(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
+    """Take a workflow out of work and into the dead letter queue; requeueing its letter sends it on.
+
+    What waits is withdrawn, results of running steps are refused when they come.
+
+    Raises:
+        InputInvalid: no reason is given.
+        IllegalMove: the workflow has ended, or has an open dead letter already.
+    """
+    if not who.reason:
+        raise InputInvalid("a letter opened by hand needs a reason", hint="say why: --reason TEXT")
+    with engine.database.begin() as connection:
+        workflow = lock_workflow(connection, workflow_id)
+        turn = Turn(connection, workflow, who, engine.now(connection))
+        _refuse(turn)
+        cause = Cause(DeadReason.MANUAL_DLQ, _CLASS, who.reason)
+        died = take_out(engine, connection, [workflow_id], cause, by=who.by, now=turn.now, in_any_case=True)
+        if not died.opened:
+            raise illegal(workflow, "take out", "its last results are just being applied: try again")
+        after = lock_workflow(connection, workflow_id).state
+        letter = died.opened[0].letter_id
+        turn.record(
+            "dead_letter.open",
+            kind="dead_letter",
+            subject=letter,
+            before={"workflow": workflow.state},
+            after={"status": "pending", "workflow": after},
+        )
+    log_taken(died)
+    return Decided(workflow_id, workflow.state, after)
+
+
+def _refuse(turn: Turn) -> None:
+    workflow = turn.workflow
+    if workflow.state.is_final:
+        raise illegal(workflow, "take out", "only a workflow that has not ended can be taken out of work")
+    known = dlq.open_letter_of(turn.connection, workflow.id)
+    if known is not None:
+        raise IllegalMove(
+            f"workflow {workflow.id} has an open dead letter already, {known.id}",
+            hint="add a note to it: `remand dlq note`",
+            details={"workflow_id": str(workflow.id), "dead_letter_id": str(known.id)},
+        )

@@ -1,0 +1,41 @@
+"""Expire sweep: what has not ended by its deadline becomes a dead letter, whether or not it ever ran.
+
+Two at once share the work: each workflow is locked by one of them. Being paused does not move a deadline;
+being sent back to work does. Source: C14.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.domain.states import DeadReason
+from app.engine.context import Engine
+from app.engine.taking_out import Cause, log_taken, take_out
+from app.store import taking_out
+from app.telemetry import log
+
+BATCH = 200
+EXPIRED: Final = Cause(
+    DeadReason.EXPIRED, "remand.errors.Expired", "the workflow had not ended when its time was up"
+)
+
+
+def expire(engine: Engine, batch: int = BATCH) -> int:
+    """Sweep once, in batches until nothing is due; return how many expired. Transaction: one a batch.
+
+    Idempotent: what has expired is no longer in motion.
+    """
+    expired = 0
+    while True:
+        with engine.database.begin() as connection:
+            now = engine.now(connection)
+            due = taking_out.lock_expired(connection, now, batch)
+            died = take_out(engine, connection, due, EXPIRED, by="sweep.expire", now=now)
+        log_taken(died)
+        taken = {death.failed.workflow_id for death in [*died.kept, *died.dropped]}
+        expired += len(taken)
+        if not taken:
+            break
+    if expired:
+        log("sweep.ended", sweep="expire", moved=expired)
+    return expired

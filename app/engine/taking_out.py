@@ -1,0 +1,91 @@
+"""Take workflows out of work and into the dead letter queue, whether or not their steps ever ran."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from app.domain.states import DeadReason
+from app.engine.context import Engine
+from app.engine.fail import Died, log_given_up, part
+from app.engine.letters import log_opened, open_letters
+from app.store import failures, taking_out
+from app.store.failures import DecidedDeath
+from app.store.session import Connection
+from remand.classify import Classification
+from remand.failure import Failure
+from remand.fingerprint import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why workflows are taken out of work."""
+
+    reason: DeadReason
+    error_class: str
+    """Stands where a failure would have the class of its exception."""
+    message: str
+    """Is the same for all with this cause: their letters fall into one group a step."""
+
+    def failure(self) -> Failure:
+        """Return it as a failure that no retry can help."""
+        verdict = Classification("permanent", "never", None, str(self.reason), 1.0, self.message)
+        mark = fingerprint(self.error_class, self.message, "")
+        return Failure(self.error_class, self.message, "", verdict, fingerprint=mark)
+
+
+def take_out(
+    engine: Engine,
+    connection: Connection,
+    ids: Sequence[UUID],
+    cause: Cause,
+    *,
+    by: str,
+    now: datetime,
+    in_any_case: bool = False,
+) -> Died:
+    """Move the steps that hold these workflows up to error and open their letters.
+
+    A workflow without such a step, whose last results are just being applied, is left alone. `in_any_case`:
+    with a letter even where the strategy is `disabled`. Give what is returned to `log_taken` after commit.
+
+    Transaction: joins, holding the workflows. Source: C1, C14.
+    """
+    held_up = taking_out.front(connection, ids, cause.failure().to_json())
+    deaths = [
+        DecidedDeath(
+            failed,
+            cause.reason,
+            cause.message,
+            source=str(cause.reason),
+            source_id=f"{failed.workflow_id}:{failed.step}:{failed.attempt}:{now.isoformat()}",
+        )
+        for failed in held_up
+    ]
+    if not deaths:
+        return Died()
+    if in_any_case:
+        failures.keep_letters(connection, [death.failed.workflow_id for death in deaths], [])
+        died = Died(kept=deaths)
+    else:
+        died = part(engine, connection, deaths)
+    taking_out.take_out(connection, deaths, why=cause.message, by=by, now=now)
+    if died.kept:
+        died.opened = open_letters(
+            connection,
+            died.kept,
+            templates=engine.templates,
+            settings=engine.settings,
+            now=now,
+            jitter=engine.jitter,
+        )
+    return died
+
+
+def log_taken(died: Died) -> None:
+    """Say which letters were opened, and which steps got none."""
+    log_opened(died.opened)
+    for death in died.dropped:
+        log_given_up(death)

@@ -1,0 +1,96 @@
+"""Take workflows out of work: which steps hold them up, and the move of these to error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.store.failures import DecidedDeath, FailedAttempt
+
+_LOCK_QUEUE = sa.text(
+    "select from remand.run_queue where workflow_id = any(:ids) order by workflow_id, step for update"
+)
+# What has a place in the run queue, or could have one but for a hold; where there is nothing of the kind,
+# nor a failure, nor a result on its way, the workflow stands still for ever: then the first step that waits.
+_FRONT = sa.text("""
+with live as (
+  select s.*, s.state not in ('pending', 'error', 'enqueued_for_orchestration')
+              or (s.state = 'pending' and s.open_parents = 0) front
+    from remand.steps s
+   where s.workflow_id = any(:ids) and s.state not in ('complete', 'cancelled', 'resolved_manually')),
+told as (
+  select l.*, bool_or(l.front or l.state <> 'pending') over (partition by l.workflow_id) moves,
+         row_number() over (partition by l.workflow_id order by l.position) place from live l)
+select t.workflow_id, t.name, t.attempt, t.failures, t.lost_attempts, f.template_id, t.handler, t.queue,
+       t.worker, t.failing_since
+  from told t join remand.workflows f on f.id = t.workflow_id
+ where t.front or (not t.moves and t.place = 1) order by t.workflow_id, t.position
+""")
+_EXPIRED = sa.text("""
+select id from remand.workflows
+ where expires_at <= :now and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
+ order by expires_at limit :limit
+""")
+_LOCK = sa.text("""
+select id from remand.workflows
+ where id = any(:ids) and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
+   and (cast(:now as timestamptz) is null or expires_at <= :now)
+ order by id for update skip locked
+""")
+
+
+def lock_expired(connection: sa.Connection, now: datetime, limit: int) -> list[UUID]:
+    """Lock workflows that are in motion beyond their deadline; those that others hold are left.
+
+    Transaction: joins.
+    """
+    found = list(connection.scalars(_EXPIRED, {"now": now, "limit": limit}))
+    return list(connection.scalars(_LOCK, {"ids": found, "now": now})) if found else []
+
+
+def front(connection: sa.Connection, ids: Sequence[UUID], failure: dict[str, object]) -> list[FailedAttempt]:
+    """Lock the run queue rows of workflows and return the steps that hold them up, by workflow and place.
+
+    Each as if it had failed with `failure`. Transaction: joins, holding the workflows.
+    """
+    connection.execute(_LOCK_QUEUE, {"ids": list(ids)})
+    return [
+        FailedAttempt(
+            workflow_id=row.workflow_id,
+            step=row.name,
+            attempt=row.attempt,
+            outcome="failed",
+            failures=row.failures,
+            lost_attempts=row.lost_attempts,
+            failure=failure,
+            template_id=row.template_id,
+            handler=row.handler,
+            queue=row.queue,
+            worker=row.worker,
+            policy="never",
+            failing_since=row.failing_since,
+            passed=False,
+        )
+        for row in connection.execute(_FRONT, {"ids": list(ids)})
+    ]
+
+
+def take_out(
+    connection: sa.Connection, deaths: Sequence[DecidedDeath], *, why: str, by: str, now: datetime
+) -> None:
+    """Move steps to error and roll their workflows up. Transaction: joins; open the letters in it too."""
+    connection.execute(
+        sa.text("select remand.take_out(:ids, :steps, cast(:failures as jsonb[]), :why, :by, :now)"),
+        {
+            "ids": [death.failed.workflow_id for death in deaths],
+            "steps": [death.failed.step for death in deaths],
+            "failures": [json.dumps(death.failed.failure) for death in deaths],
+            "why": why,
+            "by": by,
+            "now": now,
+        },
+    )
