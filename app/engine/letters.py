@@ -86,7 +86,10 @@ def open_letters(
                 "triage_at": settings.dlq.triage_at(DeadReason(death.reason), now),
                 "follows": None if before is None else before.id,
                 "requeues": requeues,
-                "requeue_at": policy_of(template, settings).requeue_at(category, requeues, now, jitter()),
+                # What a person took out of work goes back when a person says so.
+                "requeue_at": None
+                if death.reason == DeadReason.MANUAL_DLQ
+                else policy_of(template, settings).requeue_at(category, requeues, now, jitter()),
             },
         )
         if letter_id is not None:
