@@ -135,16 +135,17 @@ def _shown(engine: Engine, letter: DeadLetter) -> Response:
 
 
 def _verbs(letter: DeadLetter) -> list[str]:
+    always = ["note", "label", "link", "metadata"]
     if not letter.status.is_open:
-        return ["note"]
-    claim = ["claim"] if letter.claimed_by is None else []
-    return [*claim, "note", "requeue", "resolve", "give_up", "cancel"]
+        return always
+    claim = ["claim"] if letter.claimed_by is None else ["release"]
+    return [*claim, "assign", *always, "requeue", "resolve", "give_up", "cancel"]
 
 
 @router.patch(
     _ONE,
     response_model=LetterDecision | Preview,
-    summary="Take, resolve, give up or cancel a dead letter",
+    summary="Take, mark, resolve, give up or cancel a dead letter",
     responses={**CHANGES, **errors(404, 409)},
 )
 def change_letter(

@@ -1,4 +1,4 @@
-"""`/workflows/{id}/steps`: look at steps and their attempts; retry, resolve, complete them by hand."""
+"""`/workflows/{id}/steps`: look at steps and their attempts; retry, resolve, skip, complete them by hand."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from app.api.parts import (
     Body,
     DryRun,
     EngineOf,
+    Line,
     Reason,
     StepName,
     WorkflowId,
@@ -55,6 +56,8 @@ class RetryStep(Body):
 
     action: Literal["retry"]
     input: Any = Field(None, description="Run it with this input instead of the workflow's.")
+    queue: Line | None = Field(None, description="Let it run in this queue from now on.")
+    priority: int | None = Field(None, ge=0, le=9, description="And with this priority.")
     reason: Reason = None
     dry_run: DryRun = False
 
@@ -63,6 +66,14 @@ class ResolveStep(Body):
     """Declare it done by hand, without a result: steps that depend on it go on and find null."""
 
     action: Literal["resolve"]
+    reason: Reason = None
+    dry_run: DryRun = False
+
+
+class SkipStep(Body):
+    """Do without it and what is behind it alone; a join that another branch leads to runs and finds null."""
+
+    action: Literal["skip"]
     reason: Reason = None
     dry_run: DryRun = False
 
@@ -76,7 +87,8 @@ class CompleteStep(Body):
     dry_run: DryRun = False
 
 
-StepAction = Annotated[RetryStep | ResolveStep | CompleteStep, InBody(discriminator="action")]
+_AnyAction = RetryStep | ResolveStep | SkipStep | CompleteStep
+StepAction = Annotated[_AnyAction, InBody(discriminator="action")]
 
 
 @router.get(_STEPS, response_model=list[Step], summary="List the steps of a workflow", responses=errors(404))
@@ -111,7 +123,7 @@ def list_attempts(
 @router.patch(
     _STEP,
     response_model=StepDecision | Preview,
-    summary="Retry, resolve or complete a step",
+    summary="Retry, resolve, skip or complete a step",
     responses={**CHANGES, **errors(404, 409)},
 )
 def change_step(
@@ -131,14 +143,24 @@ def _act(
     engine: Engine,
     workflow_id: UUID,
     step: str,
-    body: RetryStep | ResolveStep | CompleteStep,
+    body: _AnyAction,
     who: Who,
 ) -> Decided:
     match body:
         case RetryStep():
-            return operate.retry_step(engine, workflow_id, step, who, new_input=body.input)
+            return operate.retry_step(
+                engine,
+                workflow_id,
+                step,
+                who,
+                new_input=body.input,
+                queue=body.queue,
+                priority=body.priority,
+            )
         case ResolveStep():
             return operate.resolve_step(engine, workflow_id, step, who)
+        case SkipStep():
+            return operate.skip_step(engine, workflow_id, step, who)
         case CompleteStep():
             return operate.complete_step(engine, workflow_id, step, who, result=body.result)
         case _:

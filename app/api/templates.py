@@ -1,10 +1,10 @@
-"""`/templates`: what workflows are made from; check a definition before it is published."""
+"""`/templates`: what workflows are made from; check a definition, pause and resume."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import Field
@@ -12,9 +12,11 @@ from starlette.responses import Response
 
 from app.api.answers import answer, page
 from app.api.contract import CHANGES, Page, errors
-from app.api.parts import After, Body, EngineOf, Limit, Line, TemplateReader
+from app.api.parts import After, Body, EngineOf, Limit, Line, Reason, TemplateReader, TemplateWriter
 from app.domain.errors import InputInvalid
 from app.domain.template import load_text, to_definition
+from app.engine import operate
+from app.engine.operate import Paused
 from app.store.templates import PublishedTemplate
 
 router = APIRouter(tags=["templates"])
@@ -49,6 +51,13 @@ class TemplateShown(TemplateLine):
     """A published template with its definition."""
 
     definition: dict[str, Any]
+
+
+class TemplateAction(Body):
+    """`pause` it: its workflows are held, submits are accepted and wait; or `resume` it."""
+
+    action: Literal["pause", "resume"]
+    reason: Reason = None
 
 
 class Source(Body):
@@ -140,3 +149,17 @@ def _shown(one: PublishedTemplate) -> Response:
 def validate_template(caller: TemplateReader, body: Source) -> Response:
     """Say every problem of a template file at once, in `details.problems`; nothing is stored."""
     return answer(Checked([load_text(body.text, "text").ref]))
+
+
+@router.patch(
+    _ONE,
+    response_model=Paused,
+    summary="Pause or resume a template",
+    responses={**CHANGES, **errors(404)},
+)
+def change_template(
+    engine: EngineOf, caller: TemplateWriter, namespace: Namespace, name: Name, body: TemplateAction
+) -> Response:
+    """Hold the workflows of every version of a template, or let them go on; what runs ends and counts."""
+    change = operate.pause_template if body.action == "pause" else operate.resume_template
+    return answer(change(engine, f"{namespace}/{name}", caller.who(body.reason)))

@@ -1,13 +1,15 @@
-"""`/workflows`: find, submit, look at, cancel."""
+"""`/workflows`: find, submit, look at, pause, restart, cancel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal, assert_never
 from uuid import UUID
 
 from fastapi import APIRouter, Query
+from fastapi import Body as InBody
 from pydantic import AwareDatetime, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,7 +34,7 @@ from app.domain.errors import InputInvalid
 from app.domain.states import WorkflowState
 from app.engine import operate
 from app.engine.context import Engine
-from app.engine.operate import Preview
+from app.engine.operate import Decided, Preview, Who
 from app.engine.submit import Request as Wanted
 from app.engine.submit import submit
 from app.store.dlq import list_dead_letters
@@ -58,7 +60,11 @@ class WorkflowShown(WorkflowLine):
     """A workflow with its steps."""
 
     input: Any
+    tags: list[str]
     hold: str | None
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
     steps: list[Step]
     dead_letter: OpenLetter | None
 
@@ -73,6 +79,7 @@ class Submission(Body):
     key: Line | None = Field(None, description="Identity: one workflow for each key, ever.")
     priority: int | None = Field(None, ge=0, le=9, description="0 (last) to 9 (first); null: the template's.")
     id: UUID | None = Field(None, description="A UUIDv7 of your own: repeating the submit is safe.")
+    tags: list[Line] = Field(default_factory=list, max_length=100, description="Words to find it by.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +91,25 @@ class Submitted:
     """False: its identity or id was there already."""
 
 
-class WorkflowAction(Body):
-    """What is to be done with a workflow."""
+class Simple(Body):
+    """`cancel` it; `pause` it: what waits is withdrawn, what runs ends and counts; `resume` it."""
 
-    action: Literal["cancel"] = Field(description="What to do.")
+    action: Literal["cancel", "pause", "resume"] = Field(description="What to do.")
     reason: Reason = None
     dry_run: DryRun = False
+
+
+class Restart(Body):
+    """Run a step and everything behind it anew: what these returned is forgotten."""
+
+    action: Literal["restart"]
+    step: Line = Field(min_length=1, description="From which step on.")
+    reason: Reason = None
+    dry_run: DryRun = False
+
+
+AnyAction = Simple | Restart
+WorkflowAction = Annotated[AnyAction, InBody(discriminator="action")]
 
 
 @router.get("/workflows", response_model=WorkflowPage, summary="Find workflows")
@@ -148,7 +168,7 @@ def submit_workflow(engine: EngineOf, caller: WorkflowWriter, once: OnceOf, body
     """Store a workflow of a published template, all of it or nothing; it starts at once."""
 
     def act(seed: UUID) -> Response:
-        wanted = Wanted(body.input, body.key, body.priority, body.id or seed)
+        wanted = Wanted(body.input, body.key, body.priority, body.id or seed, tuple(body.tags))
         made = submit(engine, body.template, wanted, by=caller.name)
         where = {"Location": f"/api/v1/workflows/{made.workflow_id}"}
         return answer(Submitted(made.workflow_id, made.created), 201 if made.created else 200, where)
@@ -172,7 +192,11 @@ def show_workflow(engine: EngineOf, caller: WorkflowReader, workflow_id: Workflo
         {
             **{name: getattr(line, name) for name in WorkflowLine.__slots__},
             "input": redact_json(found.input, secret),
+            "tags": found.tags or [],
             "hold": found.hold,
+            "paused_at": found.paused_at,
+            "paused_by": found.paused_by,
+            "pause_reason": found.pause_reason,
             "steps": steps,
             "dead_letter": _open_letter(engine, workflow_id),
         }
@@ -206,16 +230,31 @@ def workflow_history(
 @router.patch(
     "/workflows/{workflow_id}",
     response_model=Decision | Preview,
-    summary="Cancel a workflow",
+    summary="Cancel, pause, resume or restart a workflow",
     responses={**CHANGES, **errors(404, 409)},
 )
 def change_workflow(
     engine: EngineOf, caller: WorkflowWriter, workflow_id: WorkflowId, body: WorkflowAction
 ) -> Response:
-    """Cancel a workflow that has not ended; results that running steps still bring are refused."""
+    """Decide on a workflow; where it does not stand so that this can be, 409 says how it stands.
+
+    Results that running steps still bring to a cancelled workflow are refused.
+    """
     who = caller.who(body.reason)
     if body.dry_run:
-        return answer(
-            operate.preview(engine, workflow_id, lambda tried: operate.cancel(tried, workflow_id, who))
-        )
-    return answer(Decision.of(operate.cancel(engine, workflow_id, who)))
+        return answer(operate.preview(engine, workflow_id, lambda tried: _act(tried, workflow_id, body, who)))
+    return answer(Decision.of(_act(engine, workflow_id, body, who)))
+
+
+def _act(engine: Engine, workflow_id: UUID, body: AnyAction, who: Who) -> Decided:
+    match body:
+        case Restart():
+            return operate.restart_from(engine, workflow_id, body.step, who)
+        case Simple(action="pause"):
+            return operate.pause_workflow(engine, workflow_id, who)
+        case Simple(action="resume"):
+            return operate.resume_workflow(engine, workflow_id, who)
+        case Simple():
+            return operate.cancel(engine, workflow_id, who)
+        case _:
+            assert_never(body)

@@ -39,6 +39,7 @@ TABLE: dict[str, str | Permission] = {
     "GET /api/v1/workers": Permission.QUEUES_READ,
     "GET /api/v1/templates": Permission.TEMPLATES_READ,
     "GET /api/v1/templates/{namespace}/{name}": Permission.TEMPLATES_READ,
+    "PATCH /api/v1/templates/{namespace}/{name}": Permission.TEMPLATES_WRITE,
     "GET /api/v1/templates/{namespace}/{name}/versions": Permission.TEMPLATES_READ,
     "GET /api/v1/templates/{namespace}/{name}/versions/{version}": Permission.TEMPLATES_READ,
     "POST /api/v1/templates/validate": Permission.TEMPLATES_READ,
