@@ -1,0 +1,29 @@
+"""Words of the submitter are kept with the workflow."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.errors import InputInvalid
+from app.engine.submit import Request, submit_many
+from tests.support.engine import Harness
+from tests.support.shapes import shape
+
+
+def test_a_workflow_has_the_tags_of_its_submit_and_none_costs_nothing(harness: Harness) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    requests = [Request({}, tags=("eu", "vip", "eu")), Request({}), Request({}, tags=('q"uote'[0],))]
+
+    answers = submit_many(harness.engine, "t/one", requests, by="test")
+
+    assert [harness.workflow(one.workflow_id).tags for one in answers] == [["eu", "vip"], None, ["q"]]
+
+
+@pytest.mark.parametrize("tags", [("a b",), ("",), ("x" * 65,), tuple(f"t{n}" for n in range(21))])
+def test_what_is_no_tag_is_refused_and_nothing_is_stored(harness: Harness, tags: tuple[str, ...]) -> None:
+    harness.publish(shape("one", {"a": ()}))
+
+    with pytest.raises(InputInvalid, match="tag"):
+        submit_many(harness.engine, "t/one", [Request({}), Request({}, tags=tags)], by="test")
+
+    assert harness.database.call("select count(*) from remand.workflows") == [(0,)]
