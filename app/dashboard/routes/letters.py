@@ -126,7 +126,7 @@ async def preview_letter(request: Request, letter_id: UUID, verb: str) -> Respon
     engine = engine_of(request)
     given = await forms.read(request)
     act = _VERBS.get(verb)
-    if act is None or verb in ("note", "claim"):
+    if act is None or verb in _UNFORESEEN:
         return Response(status_code=404)
     letter = await run_in_threadpool(get_dead_letter, engine.database, letter_id)
     who = caller.who(given.get("reason"))
@@ -169,7 +169,36 @@ def _complete(engine: Engine, letter: DeadLetter, given: dict[str, str], who: Wh
     return operate.complete_step(engine, letter.workflow_id, letter.step, who, result=result)
 
 
+def _assign(engine: Engine, letter: DeadLetter, given: dict[str, str], who: Who) -> object:
+    take_over = "take_over" in given
+    return operate.assign_letter(engine, letter.id, given.get("owner", ""), who, force=take_over)
+
+
+def _release(engine: Engine, letter: DeadLetter, given: dict[str, str], who: Who) -> object:
+    return operate.release_letter(engine, letter.id, who, force="take_over" in given)
+
+
+def _label(engine: Engine, letter: DeadLetter, given: dict[str, str], who: Who) -> object:
+    add, remove = given.get("add", "").split(), given.get("remove", "").split()
+    return operate.label_letter(engine, letter.id, who, add=add, remove=remove)
+
+
+def _link(engine: Engine, letter: DeadLetter, given: dict[str, str], who: Who) -> object:
+    add, remove = given.get("add", "").split(), given.get("remove", "").split()
+    return operate.link_letter(engine, letter.id, who, add=add, remove=remove)
+
+
+def _skip(engine: Engine, letter: DeadLetter, _: dict[str, str], who: Who) -> object:
+    return operate.skip_step(engine, letter.workflow_id, letter.step, who)
+
+
+_UNFORESEEN = ("note", "claim", "assign", "release", "label", "link")
 _VERBS: dict[str, _Act] = {
+    "assign": _assign,
+    "release": _release,
+    "label": _label,
+    "link": _link,
+    "skip": _skip,
     "claim": lambda engine, letter, _, who: operate.claim_letter(engine, letter.id, who),
     "note": _note,
     "requeue": lambda engine, letter, _, who: operate.requeue_letter(engine, letter.id, who),
@@ -180,6 +209,11 @@ _VERBS: dict[str, _Act] = {
     "complete": _complete,
 }
 _TOLD = {
+    "assign": "The investigation is theirs.",
+    "release": "Anybody may take it now.",
+    "label": "Its labels are as you wish.",
+    "link": "Its links are as you wish.",
+    "skip": "The step and what is behind it alone are skipped.",
     "claim": "The investigation is yours.",
     "note": "Noted.",
     "requeue": "Its failed steps are back at work.",

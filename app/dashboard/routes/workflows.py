@@ -184,14 +184,30 @@ def _resolve(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who)
     return operate.resolve_step(engine, workflow_id, given.get("step", ""), who)
 
 
+def _skip(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
+    return operate.skip_step(engine, workflow_id, given.get("step", ""), who)
+
+
+def _restart(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
+    return operate.restart_from(engine, workflow_id, given.get("step", ""), who)
+
+
 _Act = Callable[[Engine, UUID, dict[str, str], Who], Any]
 _VERBS: dict[str, _Act] = {
+    "pause": lambda engine, workflow_id, _, who: operate.pause_workflow(engine, workflow_id, who),
+    "resume": lambda engine, workflow_id, _, who: operate.resume_workflow(engine, workflow_id, who),
+    "skip": _skip,
+    "restart": _restart,
     "cancel": lambda engine, workflow_id, _, who: operate.cancel(engine, workflow_id, who),
     "retry": _retry,
     "resolve": _resolve,
     "complete": _complete,
 }
 _TOLD = {
+    "pause": "The workflow is paused: what runs ends, nothing more starts.",
+    "resume": "The workflow goes on.",
+    "skip": "The step and what is behind it alone are skipped.",
+    "restart": "The step and everything behind it run anew.",
     "cancel": "The workflow is cancelled.",
     "retry": "The step runs again.",
     "resolve": "The step is declared done by hand.",
