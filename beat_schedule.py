@@ -24,5 +24,6 @@ BEAT_SCHEDULE: dict[str, Entry] = {
     "redrive": Entry("remand.sweep.redrive", "redrive_interval_seconds"),
     "requeue": Entry("remand.sweep.requeue", "requeue_interval_seconds"),
     "expire": Entry("remand.sweep.expire", "expire_interval_seconds"),
+    "stalled": Entry("remand.sweep.stalled", "stalled_interval_seconds"),
     "partitions": Entry("remand.sweep.partitions", "partitions_interval_seconds"),
 }

@@ -8,6 +8,7 @@ from app.engine.sweeps.redrive import redrive as sweep_redrive
 from app.engine.sweeps.requeue import requeue as sweep_requeue
 from app.engine.sweeps.rescue import rescue as sweep_rescue
 from app.engine.sweeps.ring import ring as sweep_ring
+from app.engine.sweeps.stalled import stalled as sweep_stalled
 from workers import process
 from workers.celery import app
 
@@ -40,6 +41,12 @@ def requeue() -> None:
 def expire() -> None:
     """Make dead letters of workflows that are past their deadline."""
     sweep_expire(process.engine())
+
+
+@app.task(name="remand.sweep.stalled", ignore_result=True)
+def stalled() -> None:
+    """Make dead letters of what nobody takes up and of what can never start."""
+    sweep_stalled(process.engine())
 
 
 @app.task(name="remand.sweep.partitions", ignore_result=True)

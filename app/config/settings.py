@@ -146,6 +146,18 @@ class Settings(BaseModel):
         le=3600,
         description="Seconds between two expire sweeps, which make dead letters of what is past its time.",
     )
+    stalled_interval_seconds: Seconds = Field(
+        300.0,
+        gt=0,
+        le=86_400,
+        description="Seconds between two sweeps for what nobody takes up or what can never start.",
+    )
+    worker_unavailable_after_seconds: Seconds = Field(
+        86_400.0,
+        gt=0,
+        le=31_536_000,
+        description="Seconds a step may wait where no worker of its queue is seen; then it is a dead letter.",
+    )
     redrive_batch_size: Count = Field(
         500, ge=1, le=5000, description="Most dead letters that a redrive requeues in one transaction."
     )

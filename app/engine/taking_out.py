@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -44,12 +44,16 @@ def take_out(
     *,
     by: str,
     now: datetime,
+    only: Collection[tuple[UUID, str]] | None = None,
     in_any_case: bool = False,
 ) -> Died:
     """Move the steps that hold these workflows up to error and open their letters.
 
-    A workflow without such a step, whose last results are just being applied, is left alone. `in_any_case`:
-    with a letter even where the strategy is `disabled`. Give what is returned to `log_taken` after commit.
+    A workflow without such a step, whose last results are just being applied, is left alone. Give what is
+    returned to `log_taken` after the commit.
+
+    `only`: no other steps than these, so that other branches go on. `in_any_case`: with a letter even where
+    the strategy is `disabled`.
 
     Transaction: joins, holding the workflows. Source: C1, C14.
     """
@@ -63,6 +67,7 @@ def take_out(
             source_id=f"{failed.workflow_id}:{failed.step}:{failed.attempt}:{now.isoformat()}",
         )
         for failed in held_up
+        if only is None or (failed.workflow_id, failed.step) in only
     ]
     if not deaths:
         return Died()
