@@ -5,7 +5,9 @@ For as long as that revision is in nobody's database; later changes are revision
 
 from __future__ import annotations
 
+import re
 import shutil
+from itertools import groupby
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -30,7 +32,7 @@ def main() -> None:
 
     engine = sa.create_mock_engine("postgresql://", note)
     metadata.create_all(engine, checkfirst=False)
-    text = ";\n\n".join(made).replace("\t", "  ").replace(", \n", ",\n").replace(" \n", "\n")
+    text = ";\n\n".join(_in_order(made)).replace("\t", "  ").replace(", \n", ",\n").replace(" \n", "\n")
     tables.write_text(f"{text};\n\n{by_hand}")
     rows = ",\n".join(f"  ('{r.kind}', '{r.from_state}', '{r.event}', '{r.to_state}')" for r in RULES)
     (HERE / "transition_rule.sql").write_text(
@@ -38,6 +40,16 @@ def main() -> None:
     )
     for path in sorted(FUNCTIONS.glob("*.sql")):
         shutil.copy(path, HERE / path.name)
+
+
+def _in_order(statements: list[str]) -> list[str]:
+    """Return the statements with the indexes of each table by name: the models keep them in a set."""
+    kept: list[str] = []
+    for is_index, run in groupby(
+        statements, key=lambda one: re.match(r"CREATE (UNIQUE )?INDEX", one) is not None
+    ):
+        kept += sorted(run) if is_index else run
+    return kept
 
 
 if __name__ == "__main__":

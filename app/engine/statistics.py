@@ -59,6 +59,7 @@ def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:
     """
     database = engine.database
     groups.fold(database)
+    by_reason = store.counted(database, "reason", namespace)
     by_status = store.counted(database, "status", namespace)
     now_in = {one.name: one.now for one in by_status}
     closed = sum(one.closed for one in by_status)
@@ -66,12 +67,12 @@ def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:
     return Statistics(
         open=now_in.get("pending", 0) + now_in.get("investigating", 0),
         unclaimed=now_in.get("pending", 0),
-        opened=sum(one.ever for one in store.counted(database, "reason", namespace)),
+        opened=sum(one.ever for one in by_reason),
         closed=closed,
         mean_seconds_to_close=spent / closed if closed else None,
         oldest_open_at=store.oldest_open(database),
         opened_by_hour=_by_hour(engine),
-        by_reason=store.counted(database, "reason", namespace),
+        by_reason=by_reason,
         by_category=store.counted(database, "category", namespace),
         by_policy=store.counted(database, "policy", namespace),
         by_status=by_status,

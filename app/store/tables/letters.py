@@ -67,6 +67,19 @@ dead_letter_groups = sa.Table(
     sa.CheckConstraint("state <> 'resolved' OR resolved_at IS NOT NULL", name="resolved_when"),
     sa.Index("dead_letter_groups_by_state", "state", sa.text("last_at DESC"), sa.text("id DESC")),
     sa.Index("dead_letter_groups_by_cause", "cause"),
+    # The inbox, in both of its orders; what is resolved costs these nothing.
+    sa.Index(
+        "dead_letter_groups_recent",
+        sa.text("last_at DESC"),
+        sa.text("id DESC"),
+        postgresql_where=sa.text("state IN ('open', 'investigating')"),
+    ),
+    sa.Index(
+        "dead_letter_groups_largest",
+        sa.text("open_letters DESC"),
+        sa.text("id DESC"),
+        postgresql_where=sa.text("state IN ('open', 'investigating')"),
+    ),
     comment="Letters with one cause: who looks at it, until when, how it was resolved, whether it came back.",
 )
 

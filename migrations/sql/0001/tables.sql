@@ -15,9 +15,9 @@ CREATE TABLE remand.audit_log (
   PRIMARY KEY (id)
 );
 
-CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
-
 CREATE INDEX audit_log_by_person ON remand.audit_log (by, id DESC);
+
+CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
 
 CREATE INDEX audit_log_by_workflow ON remand.audit_log (workflow_id, id DESC) WHERE workflow_id IS NOT NULL;
 
@@ -344,11 +344,11 @@ CREATE TABLE remand.dead_letter_groups (
 
 CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
 
-CREATE INDEX dead_letter_groups_recent ON remand.dead_letter_groups (last_at DESC, id DESC) WHERE state IN ('open', 'investigating');
-
 CREATE INDEX dead_letter_groups_by_state ON remand.dead_letter_groups (state, last_at DESC, id DESC);
 
 CREATE INDEX dead_letter_groups_largest ON remand.dead_letter_groups (open_letters DESC, id DESC) WHERE state IN ('open', 'investigating');
+
+CREATE INDEX dead_letter_groups_recent ON remand.dead_letter_groups (last_at DESC, id DESC) WHERE state IN ('open', 'investigating');
 
 COMMENT ON TABLE remand.dead_letter_groups IS 'Letters with one cause: who looks at it, until when, how it was resolved, whether it came back.';
 
@@ -520,17 +520,17 @@ CREATE TABLE remand.run_queue (
 )
  WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
 
-CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
-
-CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
-
 CREATE INDEX run_queue_by_dependency ON remand.run_queue (dependency) WHERE phase = 'ready' AND gate IS NULL;
 
 CREATE INDEX run_queue_failed ON remand.run_queue (queue, due_at) WHERE phase = 'failed';
 
+CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
+
+CREATE INDEX run_queue_held ON remand.run_queue (worker, lease_until) WHERE phase IN ('claimed', 'settling');
+
 CREATE INDEX run_queue_ready ON remand.run_queue (queue, namespace, priority DESC, due_at) WHERE phase = 'ready';
 
-CREATE INDEX run_queue_gated ON remand.run_queue (dependency, gate, priority DESC, due_at) WHERE gate IS NOT NULL;
+CREATE INDEX run_queue_waiting ON remand.run_queue (due_at) WHERE phase = 'waiting' AND gate IS NULL;
 
 COMMENT ON TABLE remand.run_queue IS 'One row per live step: small and hot; every scan of live work reads this table only.';
 
@@ -883,11 +883,11 @@ CREATE TABLE remand.workflows (
 )
  PARTITION BY RANGE (id);
 
-CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
+CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE state IN ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies');
 
 CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 
-CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE state IN ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies');
+CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
 
@@ -1232,29 +1232,29 @@ CREATE TABLE remand.dead_letters (
   CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL)
 );
 
-CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
-
-CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_template ON remand.dead_letters (template, namespace, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
-
-CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
-
-CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
-
-CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
+CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
 
 CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
 
-CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
+CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
+
+CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
+
+CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
 
 CREATE INDEX dead_letters_open_by_class ON remand.dead_letters (error_class, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_dead_queue ON remand.dead_letters (dead_queue, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_group ON remand.dead_letters (group_id, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_reason ON remand.dead_letters (reason, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_open_by_template ON remand.dead_letters (template, namespace, id DESC) WHERE status IN ('pending', 'investigating');
+
+CREATE INDEX dead_letters_to_requeue ON remand.dead_letters (requeue_at) WHERE requeue_at IS NOT NULL;
+
+CREATE INDEX dead_letters_triage ON remand.dead_letters (triage_at, id) WHERE status IN ('pending', 'investigating');
 
 CREATE UNIQUE INDEX dead_letters_one_open ON remand.dead_letters (workflow_id) WHERE status IN ('pending', 'investigating');
 
@@ -1349,9 +1349,9 @@ CREATE TABLE remand.redrive_items (
   CONSTRAINT sent_when CHECK (state NOT IN ('sent', 'succeeded', 'failed') OR sent_at IS NOT NULL)
 );
 
-CREATE INDEX redrive_items_sent ON remand.redrive_items (redrive_id, position) WHERE state = 'sent';
-
 CREATE INDEX redrive_items_failed ON remand.redrive_items (redrive_id, position) WHERE state = 'failed';
+
+CREATE INDEX redrive_items_sent ON remand.redrive_items (redrive_id, position) WHERE state = 'sent';
 
 CREATE INDEX redrive_items_waiting ON remand.redrive_items (redrive_id, position) WHERE state = 'waiting';
 
