@@ -45,11 +45,14 @@ def main() -> None:
 def _in_order(statements: list[str]) -> list[str]:
     """Return the statements with the indexes of each table by name: the models keep them in a set."""
     kept: list[str] = []
-    for is_index, run in groupby(
-        statements, key=lambda one: re.match(r"CREATE (UNIQUE )?INDEX", one) is not None
-    ):
+    for is_index, group in groupby(statements, key=_is_index):
+        run = list(group)
         kept += sorted(run) if is_index else run
     return kept
+
+
+def _is_index(statement: str) -> bool:
+    return re.match(r"CREATE (UNIQUE )?INDEX", statement) is not None
 
 
 if __name__ == "__main__":
