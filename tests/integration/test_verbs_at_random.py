@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from app.domain.errors import Conflict
 from app.engine import operate
 from app.engine.operate import Who
+from app.store.run_queue import Claim, Completed
 from app.store.session import Database
 from remand.errors import PermanentError
 from tests.support.databases import empty_all
@@ -58,24 +59,43 @@ LETTER_VERBS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _claim_and_give_back(harness: Harness) -> None:
+class Busy(Harness):
+    """A harness whose worker keeps steps running while others act."""
+
+    running: list[Claim]
+
+
+def _claim_and_give_back(harness: Busy) -> None:
     harness.worker.queue.give_back(harness.worker.queue.claim("steps", 1))
 
 
-def _decide(harness: Harness) -> None:
+def _claim(harness: Busy) -> None:
+    """Begin steps that go on running while others act."""
+    harness.running += harness.worker.queue.claim("steps", 2)
+
+
+def _settle(harness: Busy) -> None:
+    running, harness.running = harness.running, []
+    harness.worker.queue.settle([Completed(one, '"well"') for one in running[:1]], "steps", 0)
+    harness.running = running[1:]
+
+
+def _decide(harness: Busy) -> None:
     for policy in ("exponential", "never", "immediate", "linear"):
         harness.drain_failures(policy)
 
 
-def _later(harness: Harness) -> None:
+def _later(harness: Busy) -> None:
     harness.advance(120)
     harness.sweep_ring()
     harness.sweep_rescue()
 
 
-WORKERS: dict[str, Callable[[Harness], object]] = {
+WORKERS: dict[str, Callable[[Busy], object]] = {
     "drain": Harness.drain,
     "claim and give back": _claim_and_give_back,
+    "claim": _claim,
+    "settle": _settle,
     "decide": _decide,
     "sweep": Harness.sweep_ring,
     "later": _later,
@@ -83,7 +103,7 @@ WORKERS: dict[str, Callable[[Harness], object]] = {
 
 
 ACTS = st.one_of(
-    st.sampled_from([*WORKERS, "drain", "decide"]).map(lambda one: (one, "")),
+    st.sampled_from([*WORKERS, "claim", "settle"]).map(lambda one: (one, "")),
     st.tuples(st.sampled_from(sorted(STEP_VERBS)), st.sampled_from(NAMES)),
     st.sampled_from(["pause", "resume", "cancel", *LETTER_VERBS]).map(lambda one: (one, "")),
 )
@@ -96,18 +116,28 @@ ACTS = st.one_of(
 )
 @given(
     graph=graphs(),
-    broken=st.dictionaries(st.sampled_from(NAMES), st.booleans(), max_size=3),
+    broken=st.dictionaries(st.sampled_from(NAMES), st.booleans(), min_size=1, max_size=3),
+    begun=st.booleans(),
     mode=st.sampled_from(["finish_branches", "fail_fast"]),
     acts=st.lists(ACTS, min_size=5, max_size=25),
 )
 def test_invariants_hold_after_any_sequence_of_verbs(
-    database: Database, *, graph: dict[str, list[str]], broken: dict[str, bool], mode: str, acts: list[Any]
+    database: Database,
+    *,
+    graph: dict[str, list[str]],
+    broken: dict[str, bool],
+    begun: bool,
+    mode: str,
+    acts: list[Any],
 ) -> None:
     empty_all(database)
-    harness = Harness(database)
+    harness = Busy(database)
     harness.publish(shape("any", graph, on_failure=mode))
     harness.play(**{step: _failing(for_good) for step, for_good in broken.items()})
+    harness.running = []
     workflow = harness.submit("t/any", {})
+    if begun:
+        harness.run_until_quiet()
     for verb, step in acts:
         with suppress(Conflict):
             _act(harness, workflow, verb, step)
@@ -126,7 +156,7 @@ def _failing(for_good: bool) -> Callable[[Any], Any]:
     return run
 
 
-def _act(harness: Harness, workflow: UUID, verb: str, step: str) -> None:
+def _act(harness: Busy, workflow: UUID, verb: str, step: str) -> None:
     if verb in WORKERS:
         WORKERS[verb](harness)
     elif verb in STEP_VERBS:
