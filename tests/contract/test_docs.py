@@ -182,6 +182,7 @@ def test_every_name_of_a_quantity_is_a_setting_or_a_key_of_templates(page: Path)
         *WebSettings.model_fields,
         *AutoRequeue.model_fields,
         "timeout_seconds",
+        "expire_after_seconds",
     }
     fields_of_events = {"duration_seconds", "delay_seconds", "put_off_seconds"}
     fields_of_errors = {"retry_after_seconds"}
