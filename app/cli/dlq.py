@@ -13,8 +13,13 @@ from rich.text import Text
 from app.cli.context import Cli, Group
 from app.cli.output import age, facts, now, short, short_ids, state, table
 from app.cli.step import Verbose, attempt_table, traceback
+from app.domain.dead_letters import DEFAULT_QUEUE
+from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
-from app.store.dlq import OPEN, DeadLetter, Note, find_dead_letter, list_dead_letters, notes_of
+from app.engine.suggest import Suggestion, suggestions_for
+from app.store.dlq import DeadLetter, Note, find_dead_letter, notes_of
+from app.store.groups import find_group
+from app.store.letter_search import LetterRow, list_page
 from app.store.steps import Attempt, attempts_of
 from app.store.workflows import find_workflow
 
@@ -42,30 +47,42 @@ def list_(
     reason: Annotated[
         DeadReason | None, typer.Option("--reason", help="Only opened for this reason.")
     ] = None,
+    category: Annotated[str | None, typer.Option("--category", help="Only of this category.")] = None,
     template: Annotated[str | None, typer.Option("--template", help="Only of this template.")] = None,
     workflow: Annotated[str | None, typer.Option("--workflow", help="Only of this workflow.")] = None,
+    group: Annotated[str | None, typer.Option("--group", help="Only of this cause.")] = None,
+    error: Annotated[str | None, typer.Option("--error", help="Only of this class, qualified.")] = None,
+    contains: Annotated[str | None, typer.Option("--contains", help="Only with this in the message.")] = None,
+    claimed_by: Annotated[str | None, typer.Option("--claimed-by", help="Only of this person.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Only with this label.")] = None,
+    dead_queue: Annotated[str | None, typer.Option("--dead-queue", help="Only in this dead queue.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many.")] = 50,
 ) -> None:
     """List dead letters, newest first: the open ones unless told otherwise."""
-    statuses = [str(one) for one in status or (() if all else OPEN)]
-    found = list_dead_letters(
-        cli.database,
-        statuses=statuses,
+    wanted = LetterFilter.of_template(
+        template or "",
+        statuses=tuple(status or (() if all else OPEN)),
         workflow_id=None if workflow is None else find_workflow(cli.database, workflow).id,
-        reason=None if reason is None else str(reason),
-        template=template,
-        limit=limit,
+        group_id=None if group is None else find_group(cli.database, group).id,
+        reasons=() if reason is None else (reason,),
+        categories=() if category is None else (category,),
+        error_class=error,
+        text=contains,
+        claimed_by=claimed_by,
+        label=label,
+        dead_queue=dead_queue,
     )
+    found = list_page(cli.database, wanted, limit=limit).items
     cli.out.answer([_listed(one) for one in found], _listing(found) if found else "no dead letters")
 
 
-def _listed(letter: DeadLetter) -> dict[str, Any]:
+def _listed(letter: DeadLetter | LetterRow) -> dict[str, Any]:
     return {
-        name: getattr(letter, name) for name in DeadLetter.__slots__ if name not in ("snapshot", "metadata")
+        name: getattr(letter, name) for name in type(letter).__slots__ if name not in ("snapshot", "metadata")
     }
 
 
-def _listing(found: Sequence[DeadLetter]) -> RenderableType:
+def _listing(found: Sequence[LetterRow]) -> RenderableType:
     at = now()
     ends = short_ids(one.id for one in found)
     workflows = short_ids(one.workflow_id for one in found)
@@ -97,13 +114,15 @@ def show(cli: Cli, letter: LetterId, verbose: Verbose = False) -> None:
     found = find_dead_letter(cli.database, letter)
     attempts = attempts_of(cli.database, found.workflow_id, found.step)
     notes = notes_of(cli.database, found.id)
+    hints = suggestions_for(cli.engine, found)
     cli.out.answer(
         {**_listed(found), "metadata": found.metadata, "snapshot": found.snapshot, "notes": notes,
-         "attempts_made": attempts, "verbs": list(verbs(found))},
+         "suggestions": hints, "attempts_made": attempts, "verbs": list(verbs(found))},
         _heading(found),
         *_cause(found, attempts),
         Text(),
         attempt_table(attempts),
+        *_hints(hints),
         *_notes(notes),
         *(_details(found, attempts) if verbose else ()),
         Text(),
@@ -133,6 +152,11 @@ def _heading(letter: DeadLetter) -> RenderableType:
                 f"by {letter.claimed_by} for {age(letter.claimed_at, at)}" if letter.claimed_by else None,
             ),
             ("closed", closed),
+            ("cause", f"group {short(letter.group_id)}: remand dlq group show {short(letter.group_id)}"),
+            ("labels", ", ".join(letter.labels) or None),
+            ("links", " ".join(letter.links) or None),
+            ("dead queue", letter.dead_queue if letter.dead_queue != DEFAULT_QUEUE else None),
+            ("goes back", f"{letter.requeue_at:%Y-%m-%d %H:%M} UTC" if letter.requeue_at else None),
         ]
     )
 
@@ -157,6 +181,12 @@ def _cause(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[RenderableTy
     return lines
 
 
+def _hints(hints: Sequence[Suggestion]) -> list[RenderableType]:
+    if not hints:
+        return []
+    return [Text("\nwhat may be behind it", style="bold"), *(Text(f"  {one.text}") for one in hints)]
+
+
 def _notes(notes: Sequence[Note]) -> list[RenderableType]:
     if not notes:
         return []
@@ -176,14 +206,18 @@ def _details(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[Renderable
 def verbs(letter: DeadLetter) -> tuple[str, ...]:
     """Return the verbs that are possible now."""
     if not letter.status.is_open:
-        return ("note",)
-    claim = ("claim",) if letter.claimed_by is None else ()
-    return (*claim, "note", "requeue", "resolve", "cancel")
+        return ("note", "label", "link")
+    claim = ("claim",) if letter.claimed_by is None else ("release",)
+    return (*claim, "assign", "note", "label", "link", "requeue", "resolve", "cancel")
 
 
 _WHAT = {
     "claim": ("", "take the investigation"),
+    "release": ("", "let go of the investigation"),
+    "assign": ("PERSON", "hand it to somebody"),
     "note": ("TEXT", "write down what you found"),
+    "label": ("WORD", "mark it"),
+    "link": ("URL", "a ticket, a deploy, a page"),
     "requeue": ("", "cause is gone: run the failed steps again"),
     "resolve": ("[--whole-workflow | --give-up]", "done by hand, or never"),
     "cancel": ("", "cancel the workflow"),

@@ -29,8 +29,8 @@ insert into remand.steps (workflow_id, name, position, handler, queue, priority,
   values (%s, %s, %s, 'h', 'steps', 5, false, '{}', '{}', %s, case when %s then now() end, 0, 1)
 """
 _QUEUED = """
-insert into remand.run_queue (workflow_id, step, phase, queue, namespace, dependency, priority, due_at, attempt,
-                              worker, lease_until)
+insert into remand.run_queue (workflow_id, step, phase, queue, namespace, dependency, priority, due_at,
+                              attempt, worker, lease_until)
   select %s, %s, p, 'steps', 't', 'h', 5, now(), 1,
          case when p in ('claimed', 'settling') then gen_random_uuid() end,
          case when p = 'claimed' then now() end from (select %s::text p) x
