@@ -61,7 +61,7 @@ def open_letters(
     workers = worker_names(connection, [death.failed.worker for death in deaths])
     causes = [_cause(death, templates.get(death.failed.template_id).template) for death in deaths]
     groups, reopened = ensure_groups(connection, causes, now)
-    _note_reopened(connection, reopened, now)
+    note_reopened(connection, reopened, now)
     of = [templates.get(death.failed.template_id).template for death in deaths]
     wanted = [(one.dead_letters.queue, death.failed.queue) for one, death in zip(of, deaths, strict=True)]
     places = dead_queues.places(connection, wanted, DEFAULT_QUEUE)
@@ -145,7 +145,8 @@ def _cause(death: DecidedDeath, template: Template) -> Cause:
     )
 
 
-def _note_reopened(connection: Connection, reopened: Sequence[Reopened], now: datetime) -> None:
+def note_reopened(connection: Connection, reopened: Sequence[Reopened], now: datetime) -> None:
+    """Tell in groups that were opened again who had resolved them, and how. Transaction: joins."""
     for group in reopened:
         how = f": {group.resolution}" if group.resolution else ""
         text = (

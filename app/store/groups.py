@@ -73,6 +73,16 @@ def ensure_groups(
     return {fingerprint: row[0] for fingerprint, row in known.items()}, reopened
 
 
+def reopen(connection: sa.Connection, letter_id: UUID, now: datetime) -> list[Reopened]:
+    """Open a resolved group again, of a letter that was opened again. Transaction: joins."""
+    table = dead_letter_groups.c
+    of = sa.select(dead_letters.c.group_id).where(dead_letters.c.id == letter_id).scalar_subquery()
+    # Locked before it is looked at: who resolves it now either saw the letter or is seen here.
+    query = sa.select(table.id, table.state).where(table.id == of).with_for_update(key_share=True)
+    group = connection.execute(query).one()
+    return _reopen(connection, [group.id], now) if group.state == GroupState.RESOLVED else []
+
+
 def _known(connection: sa.Connection, wanted: Iterable[str]) -> dict[str, tuple[UUID, str]]:
     table = dead_letter_groups.c
     # The foreign key's lock, a little earlier: who resolves a group waits for letters on their way.

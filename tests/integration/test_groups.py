@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import GroupNotFound, IllegalMove, InputInvalid
 from app.domain.states import GroupState
 from app.engine import groups as verbs
-from app.engine.operate import Who, requeue_letter
+from app.engine.operate import Who, give_up_letter, requeue_letter, retry_step
 from app.store import groups
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
@@ -235,3 +235,22 @@ def test_a_group_is_found_by_enough_of_its_id(harness: Harness) -> None:
     assert groups.find_group(harness.database, str(group.id)[-6:]).id == group.id
     with pytest.raises(GroupNotFound):
         groups.find_group(harness.database, "0" * 12)
+
+
+def test_a_letter_that_is_taken_up_again_reopens_its_group(harness: Harness) -> None:
+    harness.publish(shape("two", {"a": (), "b": ()}))
+    harness.play(a=always(PermanentError("shut")), b=always(PermanentError("shut")))
+    workflow = harness.submit("t/two", 1)
+    harness.run_until_quiet()
+    letter = harness.open_letter(workflow)
+    give_up_letter(harness.engine, letter.id, BEN)
+    verbs.resolve_group(harness.engine, letter.group_id, ANN)
+    harness.play()
+
+    retry_step(harness.engine, workflow, "b", BEN)
+
+    assert harness.open_letter(workflow).id == letter.id
+    group = groups.get_group(harness.database, letter.group_id)
+    assert (group.state, group.reopenings) == (GroupState.OPEN, 1)
+    assert "ann had resolved it" in groups.notes_of_group(harness.database, group.id)[-1].text
+    check_invariants(harness.database)

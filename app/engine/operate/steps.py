@@ -10,6 +10,7 @@ from app.domain.errors import InputInvalid
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
 from app.domain.template import check_result, validate_input
 from app.engine.context import Engine
+from app.engine.letters import note_reopened
 from app.engine.operate.turn import (
     Decided,
     Turn,
@@ -25,7 +26,7 @@ from app.engine.operate.turn import (
     state_of,
 )
 from app.engine.pauses import check_step_queue
-from app.store import dlq, repairs
+from app.store import dlq, groups, repairs
 from app.store.workflows import lock_workflow
 from app.telemetry import log
 
@@ -190,3 +191,4 @@ def _take_up_again(turn: Turn, step: str) -> None:
         return
     text = f"given up before, taken up again with step {step}; other steps are still in error"
     dlq.add_note(turn.connection, letter_id, author=turn.who.by, text=text, now=turn.now)
+    note_reopened(turn.connection, groups.reopen(turn.connection, letter_id, turn.now), turn.now)
