@@ -16,7 +16,7 @@ from app.engine.context import Engine
 from app.store import evidence, groups, redrive_forecast
 from app.store.dlq import DeadLetter
 from app.store.groups import Group
-from remand.redact import redact_json
+from remand.redact import MASK, redact_json
 
 _DEPLOY_BEFORE = timedelta(minutes=60)
 _BREAKER_BEFORE = timedelta(minutes=30)
@@ -114,6 +114,8 @@ def _one_host(engine: Engine, group: Group) -> Iterator[Suggestion]:
     if len(found) != 1 or letters < _ENOUGH:
         return
     [host] = found
+    if not host:  # of a letter that no worker saw
+        return
     queue = _queue_of(engine, group)
     others = evidence.other_hosts(engine.database, queue, host) if queue else []
     if others:
@@ -142,7 +144,7 @@ def _common_input(engine: Engine, group: Group) -> Iterator[Suggestion]:
     shown = redact_json(common, engine.settings.redact_keys)
     told = 0
     for name, value in common.items():
-        alike = sum(isinstance(one, dict) and one.get(name) == value for one in well)
+        alike = sum(isinstance(one, dict) and _same(one.get(name), value) for one in well)
         if not well or alike * 2 > len(well) or told == _FIELDS:
             continue
         told += 1
@@ -162,5 +164,13 @@ def _shared(inputs: Sequence[Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in first.items()
-        if isinstance(value, str | int | float | bool) and all(one.get(name) == value for one in inputs)
+        if isinstance(value, str | int | float | bool)
+        # Masked values look the same whatever they were.
+        and not (isinstance(value, str) and MASK in value)
+        and all(_same(one.get(name), value) for one in inputs)
     }
+
+
+def _same(one: Any, other: Any) -> bool:
+    # In JSON, unlike in Python, 1 and true are two values.
+    return one == other and isinstance(one, bool) == isinstance(other, bool)

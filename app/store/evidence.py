@@ -42,13 +42,13 @@ def deploys(database: Database, earliest: datetime, latest: datetime) -> list[De
 
 
 def hosts(database: Database, group_id: UUID) -> dict[str, int]:
-    """Count the newest letters of a group by the host of their last worker. Transaction: own."""
+    """Count the newest letters of a group by the host of their last worker; "": none. Transaction: own."""
     rows = database.call(
         "select split_part(l.worker, '@', 2), count(*) from (select worker from remand.dead_letters"
         " where group_id = %s order by id desc limit %s) l group by 1 order by 2 desc",
         (group_id, SAMPLE),
     )
-    return {row[0]: row[1] for row in rows if row[0]}
+    return {row[0]: row[1] for row in rows}
 
 
 def other_hosts(database: Database, queue: str, host: str) -> list[str]:
