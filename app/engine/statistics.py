@@ -70,8 +70,8 @@ def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:
         opened=sum(one.ever for one in by_reason),
         closed=closed,
         mean_seconds_to_close=spent / closed if closed else None,
-        oldest_open_at=store.oldest_open(database),
-        opened_by_hour=_by_hour(engine),
+        oldest_open_at=store.oldest_open(database, namespace),
+        opened_by_hour=_by_hour(engine, namespace),
         by_reason=by_reason,
         by_category=store.counted(database, "category", namespace),
         by_policy=store.counted(database, "policy", namespace),
@@ -94,11 +94,11 @@ def utilisation(engine: Engine) -> list[Utilisation]:
     return found
 
 
-def _by_hour(engine: Engine) -> list[int]:
+def _by_hour(engine: Engine, namespace: str | None) -> list[int]:
     now = engine.instant()
     first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
     hours = [0] * HOURS
-    for hour, opened in store.opened_by_hour(engine.database, first):
+    for hour, opened in store.opened_by_hour(engine.database, first, namespace):
         place = int((hour - first).total_seconds() // 3600)
         if 0 <= place < HOURS:
             hours[place] = opened

@@ -74,19 +74,31 @@ def held(database: Database) -> list[Held]:
     return [Held(*row) for row in rows]
 
 
-def oldest_open(database: Database) -> datetime | None:
-    """Return when the oldest open letter was opened, None if none is open. Transaction: own."""
+def oldest_open(database: Database, namespace: str | None = None) -> datetime | None:
+    """Return when the oldest open letter was opened, None if none is open. Transaction: own.
+
+    Cost: one look for each template that has open letters.
+    """
     rows = database.call(
-        "select opened_at from remand.dead_letters where status in ('pending', 'investigating')"
-        " order by id limit 1"
+        "select min((select d.opened_at from remand.dead_letters d"
+        "  where d.status in ('pending', 'investigating')"
+        " and d.namespace = c.namespace and d.template = c.template order by d.id limit 1))"
+        " from (select namespace, template from remand.dead_letter_counts"
+        f" where now > 0 and {_OPEN} and (%s::text is null or namespace = %s) group by 1, 2) c",
+        (namespace, namespace),
     )
-    return rows[0][0] if rows else None
+    oldest: datetime | None = rows[0][0]
+    return oldest
 
 
-def opened_by_hour(database: Database, since: datetime) -> list[tuple[datetime, int]]:
+def opened_by_hour(
+    database: Database, since: datetime, namespace: str | None = None
+) -> list[tuple[datetime, int]]:
     """Return how many letters were opened in each hour since then, oldest first. Transaction: own."""
     rows = database.call(
-        "select hour, sum(opened)::int from remand.dead_letter_hours where hour >= %s group by 1 order by 1",
-        (since,),
+        "select h.hour, sum(h.opened)::int from remand.dead_letter_hours h where h.hour >= %s"
+        " and (%s::text is null or h.group_id in"
+        "      (select g.id from remand.dead_letter_groups g where g.namespace = %s)) group by 1 order by 1",
+        (since, namespace, namespace),
     )
     return [(row[0], row[1]) for row in rows]

@@ -111,3 +111,12 @@ def test_one_statement_may_change_many_letters(harness: Harness) -> None:
 
     assert (told.open, told.unclaimed, told.closed) == (6, 0, 0)
     assert {one.name: one.now for one in told.by_status if one.now} == {"investigating": 6}
+
+
+def test_the_figures_of_a_namespace_are_only_its_own(harness: Harness) -> None:
+    fail(harness, 2)
+
+    told = statistics(harness.engine, namespace="elsewhere")
+
+    assert (told.open, told.opened, told.oldest_open_at, told.opened_by_hour) == (0, 0, None, [0] * 24)
+    assert sum(statistics(harness.engine, namespace="t").opened_by_hour) == 2
