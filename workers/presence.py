@@ -53,7 +53,7 @@ class Presence(bootsteps.StartStopStep):
 
     def start(self, worker: Any) -> None:
         """Register this incarnation before it hears its first bell."""
-        incarnation = _incarnation(worker)
+        incarnation = incarnation_of(worker, process.runtime().settings.code_version)
         url = process.runtime().settings.database_url
         assert url is not None
         self.pulse = Pulse(url, incarnation)
@@ -174,7 +174,8 @@ def _leave(**_: Any) -> None:
         _life.presence.leave()
 
 
-def _incarnation(worker: Any) -> Incarnation:
+def incarnation_of(worker: Any, code_version: str | None) -> Incarnation:
+    """Return what the registry is told of a Celery worker of this process."""
     return Incarnation(
         id=process.INCARNATION,
         hostname=worker.hostname,
@@ -183,4 +184,5 @@ def _incarnation(worker: Any) -> Incarnation:
         pool=worker.pool_cls.__module__.rpartition(".")[2],
         concurrency=worker.concurrency,
         version=product.__version__,
+        code_version=code_version,
     )

@@ -64,6 +64,13 @@ class Settings(BaseModel):
         (),
         description="YAML files, or folders of them, that hold templates; relative to the working directory.",
     )
+    code_version: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="Version of the handlers that this worker runs, such as a commit: tells one deploy from"
+        " the next, and redrives may wait for it. Unset: not named.",
+    )
     default_step_timeout_seconds: Seconds = Field(
         1800.0,
         gt=0,

@@ -14,10 +14,10 @@ import psycopg2.extensions
 from app.store.session import LOST_CONNECTION, Database, connect, psycopg2_url, unreachable
 
 _REGISTER = (
-    "insert into remand.workers (id, hostname, pid, queues, pool, concurrency, version, lock_key, started_at,"
-    " heartbeat_at)"
+    "insert into remand.workers (id, hostname, pid, queues, pool, concurrency, version, code_version,"
+    " lock_key, started_at, heartbeat_at)"
     " values (%(id)s, %(hostname)s, %(pid)s, %(queues)s, %(pool)s, %(concurrency)s, %(version)s,"
-    " hashtextextended(%(id)s::text, 0), clock_timestamp(), clock_timestamp())"
+    " %(code_version)s, hashtextextended(%(id)s::text, 0), clock_timestamp(), clock_timestamp())"
     " on conflict (id) do update set heartbeat_at = clock_timestamp(), stopped_at = null"
 )
 _LOCK = "select pg_advisory_lock(hashtextextended(%s::text, 0))"
@@ -36,6 +36,8 @@ class Incarnation:
     pool: str
     concurrency: int
     version: str
+    code_version: str | None = None
+    """Of the users' handlers, as they named it."""
 
 
 @dataclass(frozen=True, slots=True)

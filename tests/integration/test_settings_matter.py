@@ -52,6 +52,7 @@ from app.store.letter_search import triage_page
 from app.store.run_queue import Claim
 from app.store.session import Database
 from app.store.workers import Incarnation, Pulse
+from app.store.workers import listed as registered
 from app.telemetry import log
 from remand import PermanentError, RateLimited, RetryableError
 from remand.handler import registry
@@ -295,6 +296,22 @@ def test_worker_silent_after_seconds_is_the_silence_that_even_a_lock_does_not_su
     pulse.stop()
 
     assert workers_gone == gone
+
+
+@pytest.mark.parametrize("version", ["2.0", None])
+def test_code_version_is_what_a_worker_tells_that_it_runs(
+    harness_with: HarnessWith, own_database_url: str, version: str | None
+) -> None:
+    harness = harness_with(code_version=version)
+    app = SimpleNamespace(amqp=SimpleNamespace(queues=SimpleNamespace(consume_from=["steps"])))
+    worker = SimpleNamespace(hostname="w@new", pool_cls=Pulse, concurrency=2, app=app)
+    pulse = Pulse(own_database_url, presence.incarnation_of(worker, harness.engine.settings.code_version))
+    pulse.beat()
+
+    told = {one.hostname: one.code_version for one in registered(harness.database)}
+    pulse.stop()
+
+    assert told["w@new"] == version
 
 
 @pytest.mark.parametrize("pause", [0, 600])
