@@ -6,8 +6,10 @@ says what kind of failure it is ("HTTP 503", "[Errno 104]") is kept.
 
 from __future__ import annotations
 
+import os
 import re
 from hashlib import blake2b
+from pathlib import Path
 from typing import Final
 
 _READ: Final = 2000
@@ -35,14 +37,24 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r'^  File "(?P<file>[^"\n]*)", line \d+, in (?P<function>.+)$', re.MULTILINE)
+_HEAD: Final = "Traceback (most recent call last):"
+_OWN: Final = 3
+_FOREIGN = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib(?:64)?[/\\](?:python|pypy)3[^/\\]*[/\\]"
+    r"|[/\\]python3[^/\\]*[/\\]lib[/\\]|^<",
+    re.IGNORECASE,
+)
+_ROOT: Final = Path(__file__).resolve().parents[1]
+_PRODUCT: Final = tuple(f"{_ROOT / part}{os.sep}" for part in ("app", "remand", "workers"))
 
 
 def fingerprint(error_class: str, message: str, traceback: str = "") -> str:
     """Return 16 hexadecimal digits, the same for failures that differ in values only.
 
-    With a traceback (Python's own form) the place of the raise counts, too: file and function, not the line.
+    With a traceback (Python's own form) the place of the raise counts, too: the innermost three functions of
+    code that is neither the standard library's nor installed nor the product's; no line, no recursion.
     """
-    return digest(error_class, masked(message), _place(traceback))
+    return digest(error_class, masked(message), _place(traceback, message))
 
 
 def digest(*parts: str) -> str:
@@ -77,10 +89,22 @@ def _number(match: re.Match[str]) -> str:
     return match["kind"] or "<n>"
 
 
-def _place(traceback: str) -> str:
-    places = list(_PLACE.finditer(traceback))
-    if not places:
-        return ""
-    raised = places[-1]
-    # Where the code is installed differs between machines; its last two folders do not.
-    return f"{'/'.join(raised['file'].replace(chr(92), '/').split('/')[-3:])}:{raised['function']}"
+def _place(traceback: str, message: str) -> str:
+    """Return where it was raised: the innermost functions of users' own code, else the very last one."""
+    if "\n" in message:  # a message may tell of frames, too: of another process
+        told = traceback.rfind(message)
+        traceback = traceback[:told] if told >= 0 else traceback
+    places = list(_PLACE.finditer(traceback[max(traceback.rfind(_HEAD), 0) :]))
+    own = dict.fromkeys(_named(one) for one in reversed(places) if _is_own(one["file"]))
+    return " < ".join(list(own)[:_OWN]) or (_named(places[-1]) if places else "")
+
+
+def _is_own(file: str) -> bool:
+    return _FOREIGN.search(file) is None and not file.startswith(_PRODUCT)
+
+
+def _named(place: re.Match[str]) -> str:
+    # Where code is installed differs between machines and releases; its folder and file do not.
+    *folders, name = place["file"].replace("\\", "/").split("/")
+    folder = re.sub(r"\d+", "<n>", folders[-1]) if folders else ""
+    return f"{folder}/{name}:{place['function']}"

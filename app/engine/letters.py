@@ -128,8 +128,13 @@ def log_opened(opened: Sequence[Opened]) -> None:
 def _cause(death: DecidedDeath, template: Template) -> Cause:
     failed, failure = death.failed, death.failed.failure
     error_class, message = failure["error_class"], failure["message"]
+    # One "not paid" from a timeout and one from a refused key are two causes.
+    led_to = sorted({told.partition(": ")[0] for told in failure.get("causes") or ()})
     cause = digest(
-        fingerprint(error_class, message, failure.get("traceback") or ""), failed.handler, template.namespace
+        fingerprint(error_class, message, failure.get("traceback") or ""),
+        failed.handler,
+        template.namespace,
+        *led_to,
     )
     return Cause(
         fingerprint=digest(cause, failed.step, template.ref),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -68,6 +69,22 @@ def test_other_causes_steps_and_versions_are_other_groups(harness: Harness) -> N
     same = [one for one in found if one.message == "card <n> is declined"]
     assert {one.version for one in same} == {"1", "2"}
     assert [one.id for one in groups.earlier(harness.database, same[0])] == [same[1].id]
+
+
+def test_what_is_wrapped_into_one_error_stays_two_causes(harness: Harness) -> None:
+    harness.publish(shape("pay", {"charge": ()}))
+
+    def charge(ctx: Any) -> None:
+        try:
+            raise (TimeoutError if ctx.input % 2 else PermissionError)(f"after {ctx.input} s")
+        except OSError as error:
+            raise PermanentError("not paid") from error
+
+    harness.play(charge=charge)
+    harness.submit_many("t/pay", range(6))
+    harness.run_until_quiet()
+
+    assert [one.letters for one in listed(harness)] == [3, 3]
 
 
 def test_a_group_counts_what_is_closed(harness: Harness) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import remand.fingerprint as fingerprinting
 from remand.fingerprint import fingerprint, masked
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "{}", line {}, in {}\nshop.Odd: no\n'
@@ -62,6 +64,69 @@ def test_the_class_and_the_place_count_but_not_the_line() -> None:
     other = TRACEBACK.format("/srv/a/site-packages/shop/till.py", 10, "close")
     assert fingerprint("shop.Odd", "", here) == fingerprint("shop.Odd", "", moved)
     assert len({fingerprint("shop.Odd", "", trace) for trace in (here, other, "")}) == 3
+
+
+STDLIB = "/usr/lib/python3.11/json/decoder.py"
+HTTPX = "/srv/venv/lib/python3.11/site-packages/httpx/_client.py"
+
+
+def trace(*places: tuple[str, str], message: str = "no", before: str = "") -> str:
+    frames = "".join(f'  File "{file}", line 7, in {function}\n    pay()\n' for file, function in places)
+    return f"{before}Traceback (most recent call last):\n{frames}shop.Odd: {message}\n"
+
+
+def test_the_users_own_frames_count_not_those_of_libraries() -> None:
+    charge, refund = ("/srv/shop/till.py", "charge"), ("/srv/shop/till.py", "refund")
+    by_charge = fingerprint("shop.Odd", "no", trace(charge, (HTTPX, "send"), (STDLIB, "recv")))
+    by_refund = fingerprint("shop.Odd", "no", trace(refund, (HTTPX, "send"), (STDLIB, "recv")))
+    upgraded = fingerprint("shop.Odd", "no", trace(charge, (HTTPX, "_send_once"), ("<frozen os>", "recv")))
+
+    assert by_charge != by_refund
+    assert by_charge == upgraded
+
+
+def test_neither_depth_nor_the_way_there_counts() -> None:
+    step, walk = ("/srv/shop/till.py", "step"), ("/srv/shop/tree.py", "walk")
+    found = {fingerprint("shop.Odd", "no", trace(step, *[walk] * depth)) for depth in (1, 2, 9)}
+    assert len(found) == 1
+    far = [("/srv/shop/a.py", "a"), ("/srv/shop/b.py", "b"), ("/srv/shop/c.py", "c")]
+    assert fingerprint("shop.Odd", "no", trace(step, *far)) == fingerprint(
+        "shop.Odd", "no", trace(walk, *far)
+    )
+
+
+def test_the_frames_of_what_is_raised_count_not_of_what_led_to_it() -> None:
+    own = ("/srv/shop/till.py", "charge")
+    cause = trace(("/srv/shop/bank.py", "ask")) + "\nThis led to:\n\n"
+    other = trace(("/srv/shop/bank.py", "tell")) + "\nThis led to:\n\n"
+    assert fingerprint("shop.Odd", "no", trace(own, before=cause)) == fingerprint(
+        "shop.Odd", "no", trace(own, before=other)
+    )
+
+
+def test_frames_that_the_message_tells_of_do_not_count() -> None:
+    own = ("/srv/shop/till.py", "charge")
+    told = [f'lost:\n  File "/srv/{name}.py", line 3, in run\n' for name in ("one", "two")]
+    one, other = (fingerprint("shop.Odd", message, trace(own, message=message)) for message in told)
+    assert one == other
+
+
+def test_where_the_code_lies_does_not_count() -> None:
+    places = [
+        f"{root}/shop/till.py" for root in ("/srv/releases/20261128", "/srv/releases/20261129", "C:\\a")
+    ]
+    places.append("C:\\shop\\till.py")
+    found = {fingerprint("shop.Odd", "no", trace((place, "charge"))) for place in places}
+    found |= {fingerprint("shop.Odd", "no", trace((f"/srv/r-{n}/till.py", "charge"))) for n in (1, 2)}
+    assert len(found) == 2
+
+
+def test_the_products_own_frames_are_not_the_users() -> None:
+    product = str(Path(fingerprinting.__file__).parents[1] / "app" / "engine" / "run.py")
+    own = ("/srv/shop/till.py", "charge")
+    assert fingerprint("shop.Odd", "no", trace((product, "_call"), own)) == fingerprint(
+        "shop.Odd", "no", trace((product, "_call_it"), own)
+    )
 
 
 @given(st.text(), st.text(st.characters(codec=None)), st.text())
