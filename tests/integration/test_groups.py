@@ -271,3 +271,26 @@ def test_a_letter_that_is_taken_up_again_reopens_its_group(harness: Harness) -> 
     assert (group.state, group.reopenings) == (GroupState.OPEN, 1)
     assert "ann had resolved it" in groups.notes_of_group(harness.database, group.id)[-1].text
     check_invariants(harness.database)
+
+
+def test_a_letter_that_is_taken_up_while_its_group_is_resolved_reopens_it(harness: Harness) -> None:
+    harness.publish(shape("two", {"a": (), "b": ()}))
+    harness.play(a=always(PermanentError("shut")), b=always(PermanentError("shut")))
+    workflow = harness.submit("t/two", 1)
+    harness.run_until_quiet()
+    letter = harness.open_letter(workflow)
+    give_up_letter(harness.engine, letter.id, BEN)
+    harness.play()
+    thread = threading.Thread(target=retry_step, args=(harness.engine, workflow, "b", BEN))
+
+    with harness.database.begin() as connection:  # as resolve_group does, a little slower
+        groups.lock_group(connection, letter.group_id)
+        thread.start()
+        thread.join(0.3)
+        now = harness.clock.now
+        resolved = {"state": GroupState.RESOLVED, "resolved_at": now, "resolved_by": "ann"}
+        groups.change_group(connection, letter.group_id, **resolved)
+    thread.join()
+
+    assert harness.open_letter(workflow).id == letter.id
+    assert groups.get_group(harness.database, letter.group_id).state is GroupState.OPEN
