@@ -2,6 +2,7 @@
 
 1. The moves of each workflow and step form a legal path from pending to its state.
 2. A workflow held up by a dead step has exactly one open dead letter; no other has one.
+3. No letter is open in a resolved group.
 And: no attempt beyond its limits, one winner for each step, run queue and counters tell what the steps say.
 """
 
@@ -58,6 +59,10 @@ select q.workflow_id, q.step, q.dependency from remand.run_queue q
 _BREAKERS = "select name, state from remand.breakers"
 _BREAKER_MOVES = "select name, kind, from_state, event, to_state from remand.breaker_moves order by name, seq"
 _LETTERS = "select workflow_id from remand.dead_letters where status in ('pending', 'investigating')"
+_FORGOTTEN = """
+select l.id, g.id from remand.dead_letters l join remand.dead_letter_groups g on g.id = l.group_id
+ where l.status in ('pending', 'investigating') and g.state = 'resolved'
+"""
 
 
 def check_invariants(database: Database, settings: Settings | None = None) -> None:
@@ -101,6 +106,8 @@ def _broken(database: Database, settings: Settings) -> Iterator[str]:
             yield from _wrong_attempts(at, step, attempts[workflow_id, step.name], path)
             if step.failures or step.lost_attempts:
                 yield from _over_limits(at, step, routing.spec(template, step.name))
+    for letter_id, group_id in database.call(_FORGOTTEN):
+        yield f"dead letter {letter_id} is open, its group {group_id} is resolved"
     yield from _broken_gates(database)
     for workflow_id, name in queued.keys() - known:
         yield f"run queue has workflow {workflow_id} step {name}, which is no step"
