@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
@@ -38,8 +39,18 @@ def build(runtime: Runtime) -> FastAPI:
 
     for noun in _NOUNS:
         app.include_router(noun.router)
-    app.mount("/static", StaticFiles(directory=_STATIC))
+    app.mount("/static", _Files(directory=_STATIC))
     return app
+
+
+class _Files(StaticFiles):
+    """Files that browsers keep, asking each time whether theirs is still the one."""
+
+    def file_response(self, *given: Any, **options: Any) -> Response:
+        """Return a file, or that the browser has it."""
+        made = super().file_response(*given, **options)
+        made.headers["Cache-Control"] = "no-cache"
+        return made
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -14,7 +14,10 @@ from starlette.requests import Request
 from app.domain.errors import InputInvalid
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
-from remand.redact import redact_json
+from app.engine.context import Engine
+from app.store.steps import get_step
+from app.store.workflows import get_workflow
+from remand.redact import MASK, redact_json
 
 _TEXTS = (
     "namespace", "template", "version", "step", "handler", "queue", "dead_queue", "error_class", "claimed_by",
@@ -87,11 +90,37 @@ def parsed(text: str, what: str) -> Any:
         ) from None
 
 
+def edited_input(engine: Engine, workflow_id: UUID, step: str, given: Mapping[str, str]) -> Any:
+    """Return the input that a form gives a step, with its secrets; None: the form leaves it as it is.
+
+    Raises:
+        InputInvalid: it is no JSON, or a mask in it stands for nothing.
+    """
+    if "input" not in given:
+        return None
+    was = get_step(engine.database, workflow_id, step).input
+    original = was if was is not None else get_workflow(engine.database, workflow_id).input
+    return restored(parsed(given["input"], "input"), original, engine.settings.redact_keys)
+
+
 def restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
     """Return what somebody edited, with the values back that were masked where they stand as they were shown.
 
     A page never shows a secret; who edits what is around one must not overwrite it with its mask.
+
+    Raises:
+        InputInvalid: a mask stands where nothing was masked: it would be taken for the value.
     """
+    made = _restored(given, original, secret)
+    if _masks(made) - _masks(original):
+        raise InputInvalid(
+            "a masked value stands where it was not shown, and nobody can tell which secret it means",
+            hint=f"leave each {MASK} where it is, or type the value itself",
+        )
+    return made
+
+
+def _restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
     if given == redact_json(original, secret):
         return original
     match given, original:
@@ -100,8 +129,8 @@ def restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
                 name: _restored_at(name, value, original, secret) if name in original else value
                 for name, value in given.items()
             }
-        case list(), list() if len(given) == len(original):
-            return [restored(one, was, secret) for one, was in zip(given, original, strict=True)]
+        case list(), list():
+            return _restored_items(given, original, secret)
         case _:
             return given
 
@@ -109,7 +138,39 @@ def restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
 def _restored_at(name: str, value: Any, original: Mapping[str, Any], secret: Sequence[str]) -> Any:
     """Return a field of an object as `restored` does: whether it is a secret depends on its name."""
     shown = redact_json({name: original[name]}, secret)[name]
-    return original[name] if value == shown else restored(value, original[name], secret)
+    return original[name] if value == shown else _restored(value, original[name], secret)
+
+
+def _restored_items(given: list[Any], original: list[Any], secret: Sequence[str]) -> list[Any]:
+    """Return the items of a list, which may have moved: each with the secrets of the one it looks like."""
+    shown = redact_json(original, secret)
+    alike = len(given) == len(original)
+
+    def item(place: int, one: Any) -> Any:
+        if alike and one == shown[place]:
+            return original[place]
+        found = [was for was, seen in zip(original, shown, strict=True) if seen == one]
+        if found and all(was == found[0] for was in found):
+            return found[0]
+        return _restored(one, original[place], secret) if alike and not found else one
+
+    return [item(place, one) for place, one in enumerate(given)]
+
+
+def _masks(value: Any) -> set[str]:
+    """Return the texts in a value that hold a mask."""
+    found: set[str] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            pending.extend(one.values())
+            pending.extend(one)
+        elif isinstance(one, list):
+            pending.extend(one)
+        elif isinstance(one, str) and MASK in one:
+            found.add(one)
+    return found
 
 
 def instant(text: str) -> datetime:

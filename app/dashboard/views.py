@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -15,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from app.domain.access import Permission
 from app.engine.context import Engine
-from app.web.identity import signed_in
+from app.web.identity import Caller, signed_in
 from remand.redact import redact_json, redact_text
 
 _HERE: Final = Path(__file__).parent
@@ -31,6 +33,7 @@ _TONES: Final = {
     "running": "busy", "sent": "busy",
 }  # fmt: skip
 _ENDS: Final = 6
+_OF_ONE_LOOK: Final = ("told", "seal")
 
 
 def engine_of(request: Request) -> Engine:
@@ -52,7 +55,7 @@ def show(
         csrf=caller.csrf or "",
         may=lambda permission: caller.may(Permission(permission)),
         here=request.url.path,
-        told=request.query_params.get("told"),
+        told=_told(request, caller),
         live=live,
         masked=lambda value: pretty(value, secret),
         masked_text=lambda text: redact_text(text, secret),
@@ -62,9 +65,27 @@ def show(
     return HTMLResponse(page, status)
 
 
-def done(to: str, told: str) -> RedirectResponse:
-    """End a change: go back to a page, which says what was done."""
-    return RedirectResponse(f"{to}?{urlencode({'told': told})}", 303)
+def done(request: Request, to: str, told: str) -> RedirectResponse:
+    """End a change: go back to a page, which says what was done.
+
+    What it says is sealed for this session: nobody else's link can make a page say something.
+    """
+    caller = signed_in(request)
+    if caller.csrf is None:
+        return RedirectResponse(to, 303)
+    return RedirectResponse(f"{to}?{urlencode({'told': told, 'seal': _seal(caller.csrf, to, told)})}", 303)
+
+
+def _told(request: Request, caller: Caller) -> str | None:
+    told, seal = (request.query_params.get(one, "") for one in _OF_ONE_LOOK)
+    if caller.csrf is None or not told:
+        return None
+    expected = _seal(caller.csrf, request.url.path, told)
+    return told if hmac.compare_digest(seal.encode(), expected.encode()) else None
+
+
+def _seal(key: str, to: str, told: str) -> str:
+    return hmac.new(key.encode(), f"{to}\n{told}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def pretty(value: Any, secret: tuple[str, ...]) -> str:
@@ -118,7 +139,7 @@ def address(here: str, query: Mapping[str, Any], **changes: object) -> str:
     kept = [
         (name, one)
         for name, value in wanted.items()
-        if name != "told"
+        if name not in _OF_ONE_LOOK
         for one in (value if isinstance(value, list) else [value])
         if one not in (None, "")
     ]

@@ -98,7 +98,7 @@ async def change_group(request: Request, group_id: UUID, verb: str) -> Response:
         return Response(status_code=404)
     who = caller.who(given.get("reason"))
     await run_in_threadpool(act, engine_of(request), group_id, given, who)
-    return done(f"/dlq/groups/{group_id}", _TOLD[verb])
+    return done(request, f"/dlq/groups/{group_id}", _TOLD[verb])
 
 
 def _assign(engine: Engine, group_id: UUID, given: dict[str, str], who: Who) -> object:

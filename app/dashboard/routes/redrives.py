@@ -116,7 +116,7 @@ async def change_redrive(request: Request, redrive_id: UUID, verb: str) -> Respo
     if act is None:
         return Response(status_code=404)
     await run_in_threadpool(act, engine_of(request), redrive_id, caller.who(given.get("reason")))
-    return done(f"/redrives/{redrive_id}", _TOLD[verb])
+    return done(request, f"/redrives/{redrive_id}", _TOLD[verb])
 
 
 _VERBS = {

@@ -10,11 +10,13 @@ from app.dashboard import forms
 from app.dashboard.drawing import graph
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
-from app.engine import breakers, overview, pauses
+from app.engine import breakers, operate, overview, pauses
+from app.engine.context import Engine
 from app.engine.limits import limits_of
 from app.store import workers
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
+from app.store.pauses import TemplatePause, paused_templates
 from app.web.identity import require
 
 router = APIRouter()
@@ -38,10 +40,10 @@ async def change_queue(request: Request, queue: str, verb: str) -> Response:
     engine = engine_of(request)
     if verb == "pause":
         await run_in_threadpool(pauses.pause_queue, engine, queue, by=who.by, reason=who.reason, via=who.via)
-        return done("/queues", f"{queue} is paused: what runs ends, nothing more starts.")
+        return done(request, "/queues", f"{queue} is paused: what runs ends, nothing more starts.")
     if verb == "resume":
         await run_in_threadpool(pauses.resume_queue, engine, queue, by=who.by, via=who.via)
-        return done("/queues", f"{queue} goes on.")
+        return done(request, "/queues", f"{queue} goes on.")
     return Response(status_code=404)
 
 
@@ -89,7 +91,7 @@ async def change_breaker(request: Request, verb: str) -> Response:
         return Response(status_code=404)
     await run_in_threadpool(overview.find_breaker, engine, name)
     await run_in_threadpool(act, engine, name, by=who.by, reason=who.reason, via=who.via)
-    return done("/breakers", f"The breaker of {name}: {verb}.")
+    return done(request, "/breakers", f"The breaker of {name}: {verb}.")
 
 
 @router.get("/templates")
@@ -97,20 +99,40 @@ def templates_page(request: Request) -> Response:
     """Show the published templates, the newest version of each first."""
     require(Permission.TEMPLATES_READ)(request)
     engine = engine_of(request)
-    return show(request, "templates.html", templates=engine.templates.listed())
+    return show(request, "templates.html", templates=engine.templates.listed(), pauses=_pauses(engine))
+
+
+def _pauses(engine: Engine) -> dict[tuple[str, str], TemplatePause]:
+    return {(one.namespace, one.name): one for one in paused_templates(engine.database)}
+
+
+@router.post("/templates/{namespace}/{name}/{verb}")
+async def change_template(request: Request, namespace: str, name: str, verb: str) -> Response:
+    """Pause or resume a template: all its versions."""
+    caller = require(Permission.TEMPLATES_WRITE)(request)
+    given = await forms.read(request)
+    act = {"pause": operate.pause_template, "resume": operate.resume_template}.get(verb)
+    if act is None:
+        return Response(status_code=404)
+    ref = f"{namespace}/{name}"
+    told = await run_in_threadpool(act, engine_of(request), ref, caller.who(given.get("reason")))
+    how = "is paused: what runs ends, nothing more starts" if verb == "pause" else "goes on"
+    return done(request, "/templates", f"{ref} {how}; {told.workflows} workflows.")
 
 
 @router.get("/templates/{namespace}/{name}/{version}")
 def template_page(request: Request, namespace: str, name: str, version: str) -> Response:
     """Show a template: its graph, its steps, its definition."""
     require(Permission.TEMPLATES_READ)(request)
-    published = engine_of(request).templates.find(f"{namespace}/{name}:{version}")
+    engine = engine_of(request)
+    published = engine.templates.find(f"{namespace}/{name}:{version}")
     template = published.template
     return show(
         request,
         "template.html",
         live=False,
         shown=template,
+        pause=_pauses(engine).get((namespace, name)),
         drawing=graph.lay_out({one.name: one.depends_on for one in template.steps}),
     )
 

@@ -144,7 +144,7 @@ async def change_workflow(request: Request, workflow_id: UUID, verb: str) -> Res
         return Response(status_code=404)
     who = caller.who(given.get("reason"))
     await run_in_threadpool(act, engine_of(request), workflow_id, given, who)
-    return done(f"/workflows/{workflow_id}", _TOLD[verb])
+    return done(request, f"/workflows/{workflow_id}", _TOLD[verb])
 
 
 @router.post("/workflows/{workflow_id}/preview/{verb}")
@@ -170,8 +170,9 @@ def _preview(request: Request, workflow_id: UUID, verb: Callable[[Engine], objec
 
 
 def _retry(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
-    new_input = forms.parsed(given["input"], "input") if "input" in given else None
-    return operate.retry_step(engine, workflow_id, given.get("step", ""), who, new_input=new_input)
+    step = given.get("step", "")
+    new_input = forms.edited_input(engine, workflow_id, step, given)
+    return operate.retry_step(engine, workflow_id, step, who, new_input=new_input)
 
 
 def _complete(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
