@@ -41,6 +41,19 @@ def play(ctx: StepContext) -> Any:
     return part.get("result", ctx.attempt)
 
 
+@handler("site.charge")
+def charge(ctx: StepContext) -> dict[str, Any]:
+    """Charge an order: a number it must be, and the bank declines while there is no file `bank-is-open`."""
+    note("start", ctx)
+    order, amount = ctx.input["order"], ctx.input["amount"]
+    if not isinstance(amount, int):
+        raise PermanentError(f"amount {amount!r} of order {order} is no number")
+    if not (FOLDER / "bank-is-open").exists():
+        raise PermanentError(f"the bank declined order {order}: account closed")
+    note("end", ctx)
+    return {"paid": amount}
+
+
 @handler("site.poison")
 def poison(ctx: StepContext) -> None:
     """Kill the process, every time."""
