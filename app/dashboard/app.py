@@ -15,7 +15,7 @@ from app.dashboard.live import Live
 from app.dashboard.routes import groups, letters, overview, redrives, site, workflows
 from app.dashboard.views import show
 from app.runtime import Runtime
-from app.web import errors
+from app.web import errors, pages
 from app.web.identity import caller_of, signed_in
 from remand.errors import RemandError
 
@@ -60,7 +60,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     if caller_of(request) is None or status >= 500:
         return errors.answer(request, error)
     # Of the address it came from only the path, and never another host in its clothes.
-    back = f"/{urlsplit(request.headers.get('referer', '')).path.lstrip('/')}"
+    back = pages.local(urlsplit(request.headers.get("referer", "")).path)
     return await run_in_threadpool(
         show, request, "error.html", status=status, live=False, error=error, back=back
     )

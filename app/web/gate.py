@@ -110,7 +110,7 @@ class Gate:
         if not isinstance(error, NotSignedIn) or wants_json(request) or request.method not in _READS:
             return errors.answer(request, error)
         query = request.url.query
-        asked = request.url.path + (f"?{query}" if query else "")
+        asked = pages.local(request.url.path + (f"?{query}" if query else ""))
         if request.headers.get("sec-fetch-site") == "cross-site":
             # A link on another site: the browser held its cookie back, and sends it when our own page asks.
             return pages.render("onward.html", 401, target=asked)

@@ -15,9 +15,9 @@ from app.engine import signin
 from app.engine.signin import SignedIn
 from app.runtime import Runtime
 from app.web import cookies, errors, pages
+from app.web.pages import HOME
 
 _HERE = Path(__file__).parent
-HOME = "/"
 _KEPT = {"Cache-Control": "max-age=3600"}
 _MOST_FIELDS = 20
 
@@ -45,7 +45,7 @@ class _Pages:
 
     async def show(self, request: Request) -> Response:
         """Ask for name and password."""
-        return _page(200, target=_local(request.query_params.get("next")))
+        return _page(200, target=pages.local(request.query_params.get("next")))
 
     async def sign_in(self, request: Request) -> Response:
         """Check name and password; open a session, or ask again and say why."""
@@ -54,11 +54,11 @@ class _Pages:
             signed = await anyio.to_thread.run_sync(self._checked, request, name, password)
         except (NotSignedIn, TooManyLogins) as error:
             asked = _page(
-                errors.status_of(error), problem=error.message, name=name[:64], target=_local(wanted)
+                errors.status_of(error), problem=error.message, name=name[:64], target=pages.local(wanted)
             )
             asked.headers.update(errors.headers_of(error) if isinstance(error, TooManyLogins) else {})
             return asked
-        return await self._let_in(request, signed, RedirectResponse(_local(wanted), 303))
+        return await self._let_in(request, signed, RedirectResponse(pages.local(wanted), 303))
 
     async def show_link(self, request: Request) -> Response:
         """Show a form that sends itself: a program that only looks at links does not use them up."""
@@ -120,10 +120,3 @@ def _page(status: int, *, problem: str = "", name: str = "", target: str = HOME)
 
 def _address(request: Request) -> str | None:
     return request.client.host if request.client else None
-
-
-def _local(wanted: str | None) -> str:
-    """Return where to go after signing in: a page of ours, whatever was asked."""
-    if not wanted or not wanted.startswith("/") or wanted[1:2] in {"/", "\\"} or not wanted.isprintable():
-        return HOME
-    return wanted

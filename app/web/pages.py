@@ -8,6 +8,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
+HOME: Final = "/"
 _PAGES: Final = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
 )
@@ -16,3 +17,10 @@ _PAGES: Final = Environment(
 def render(page: str, status: int, **values: object) -> HTMLResponse:
     """Return a page of this folder, filled in."""
     return HTMLResponse(_PAGES.get_template(page).render(values), status)
+
+
+def local(wanted: str | None) -> str:
+    """Return where to lead somebody: to a page of ours, whatever was asked."""
+    if not wanted or not wanted.startswith("/") or wanted[1:2] in {"/", "\\"} or not wanted.isprintable():
+        return HOME
+    return wanted

@@ -115,3 +115,12 @@ def test_templates_are_paused_and_resumed_on_their_page(web: Web, site: Harness,
     post(operator, "/templates/t/order/resume")
     assert "the bank is closed" not in operator.get("/templates").text
     check_invariants(site.database)
+
+
+@pytest.mark.parametrize("path", ["//evil.example/x", "///evil.example/x"])
+def test_a_link_from_another_site_leads_to_no_third_one(web: Web, path: str) -> None:
+    headers = {"sec-fetch-site": "cross-site"}
+    answer = web.nobody().get(f"http://127.0.0.1:8484{path}", headers=headers)
+    assert answer.status_code == 401
+    assert "evil" not in answer.text
+    assert 'content="0;url=/"' in answer.text
