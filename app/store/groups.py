@@ -107,6 +107,10 @@ def _row(cause: Cause, now: datetime) -> dict[str, object]:
 
 def _reopen(connection: sa.Connection, ids: list[UUID], now: datetime) -> list[Reopened]:
     table = dead_letter_groups
+    # In the order of ids, as `fold_letters` takes them.
+    connection.execute(
+        sa.select(table.c.id).where(table.c.id.in_(ids)).order_by(table.c.id).with_for_update(key_share=True)
+    )
     rows = connection.execute(
         sa.update(table)
         .where(table.c.id.in_(ids), table.c.state == GroupState.RESOLVED)

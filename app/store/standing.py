@@ -9,6 +9,8 @@ from uuid import UUID
 from app.domain.states import FINAL_WORKFLOW_STATES, WorkflowState
 from app.store.session import Database
 
+# In the words of the index of live workflows: Postgres does not know which states a list holds.
+_OPEN = "state not in ('complete', 'error', 'cancelled', 'resolved_manually')"
 _LIVE = [str(one) for one in WorkflowState if one not in FINAL_WORKFLOW_STATES]
 
 
@@ -58,7 +60,7 @@ def longest_standing(database: Database, limit: int) -> list[StandsStill]:
     rows = database.call(
         "select f.id, t.namespace || '/' || t.name || ':' || t.version, f.state, f.state_since"
         " from unnest(%s::text[]) s(state), lateral (select x.id, x.template_id, x.state, x.state_since"
-        " from remand.workflows x where x.state = s.state order by x.state_since limit %s) f"
+        f" from remand.workflows x where x.state = s.state and x.{_OPEN} order by x.state_since limit %s) f"
         " join remand.templates t on t.id = f.template_id order by f.state_since limit %s",
         ([one for one in _LIVE if one != "blocked_by_failures"], limit, limit),
     )
@@ -69,7 +71,7 @@ def live_by_state(database: Database, at_most: int) -> dict[WorkflowState, int]:
     """Count live workflows by state, each up to `at_most`. Transaction: own."""
     rows = database.call(
         "select s.state, (select count(*) from (select from remand.workflows f where f.state = s.state"
-        " limit %s) x) from unnest(%s::text[]) s(state)",
+        f" and f.{_OPEN} limit %s) x) from unnest(%s::text[]) s(state)",
         (at_most, _LIVE),
     )
     return {WorkflowState(row[0]): row[1] for row in rows if row[1]}

@@ -207,15 +207,6 @@ def moves_of(database: Database, workflow_id: UUID) -> list[Move]:
     return [Move(*row) for row in rows]
 
 
-def counts_by_state(database: Database) -> dict[WorkflowState, int]:
-    """Count the workflows that are not final, by state. Transaction: own."""
-    rows = database.call(
-        "select state, count(*) from remand.workflows"
-        " where state not in ('complete', 'error', 'cancelled', 'resolved_manually') group by state"
-    )
-    return {WorkflowState(row[0]): row[1] for row in rows}
-
-
 def lock_workflow(connection: sa.Connection, workflow_id: UUID) -> Any:
     """Lock a workflow's row and return it. Transaction: joins.
 

@@ -16,7 +16,7 @@ from app.domain.errors import WorkflowNotFound
 from app.engine import operate, overview
 from app.engine.operate import Who
 from app.engine.sweeps.partitions import partitions
-from app.store import dlq, sweeping, workflows
+from app.store import dlq, pulse, standing, sweeping, workflows
 from app.store.ids import find_id
 from app.store.run_queue import Completed
 from app.store.session import Database
@@ -206,7 +206,9 @@ def looked_at(harness: Harness) -> None:
 def listed(harness: Harness) -> None:
     workflows.list_workflows(harness.database)
     workflows.list_workflows(harness.database, states=["steps_in_process"])
-    workflows.counts_by_state(harness.database)
+    standing.live_by_state(harness.database, 100)
+    standing.longest_standing(harness.database, 5)
+    pulse.take(harness.database)
     dlq.list_dead_letters(harness.database)
     assert overview.queues(harness.engine)
     overview.breakers(harness.engine, unmoved=True)

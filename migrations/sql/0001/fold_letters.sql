@@ -7,6 +7,10 @@ declare
 begin
   if not exists (select from remand.dead_letter_deltas) then return 0; end if;
   perform pg_advisory_xact_lock(hashtextextended('remand.fold_letters', 0));
+  -- Groups in one order, as whoever reopens several of them takes them.
+  perform g.id from remand.dead_letter_groups g
+   where g.id in (select x.group_id from remand.dead_letter_deltas x order by x.seq limit p_limit)
+   order by g.id for no key update;
   with folded as (
     delete from remand.dead_letter_deltas d
      where d.seq in (select x.seq from remand.dead_letter_deltas x order by x.seq limit p_limit) returning d.*),
