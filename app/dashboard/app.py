@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
+from app.dashboard import forms
 from app.dashboard.live import Live
 from app.dashboard.routes import groups, letters, overview, redrives, site, workflows
 from app.dashboard.views import show
@@ -38,7 +39,7 @@ def build(runtime: Runtime) -> FastAPI:
         return await listening.serve(request)
 
     for noun in _NOUNS:
-        app.include_router(noun.router)
+        app.include_router(noun.router, dependencies=[Depends(forms.check_address)])
     app.mount("/static", _Files(directory=_STATIC))
     return app
 

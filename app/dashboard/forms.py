@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -28,7 +28,18 @@ _TEXTS = (
 async def read(request: Request) -> dict[str, str]:
     """Return the fields of a form, trimmed; those left empty are not there."""
     form = await request.form()
+    _check_texts(one for one in form.values() if isinstance(one, str))
     return {name: value.strip() for name, value in form.items() if isinstance(value, str) and value.strip()}
+
+
+async def check_address(request: Request) -> None:
+    """Refuse an address that no search could take. Raises InputInvalid."""
+    _check_texts([*request.query_params.values(), *map(str, request.path_params.values())])
+
+
+def _check_texts(texts: Iterable[str]) -> None:
+    if any("\0" in one for one in texts):
+        raise InputInvalid("a text with a NUL character in it cannot be stored or searched for")
 
 
 def letters(given: QueryParams | Mapping[str, str]) -> LetterFilter:
@@ -88,6 +99,8 @@ def parsed(text: str, what: str) -> Any:
         raise InputInvalid(
             f"the {what} is not JSON: {error}", hint='text needs quotes: "like this"'
         ) from None
+    except RecursionError:
+        raise InputInvalid(f"the {what} is nested too deeply") from None
 
 
 def edited_input(engine: Engine, workflow_id: UUID, step: str, given: Mapping[str, str]) -> Any:

@@ -124,3 +124,10 @@ def test_a_link_from_another_site_leads_to_no_third_one(web: Web, path: str) -> 
     assert answer.status_code == 401
     assert "evil" not in answer.text
     assert 'content="0;url=/"' in answer.text
+
+
+def test_a_character_that_cannot_be_stored_is_refused(web: Web, site: Harness, broken: UUID) -> None:
+    operator = web.browser(Role.OPERATOR)
+    for path in ("/dlq", "/dlq/letters"):
+        assert operator.get(path, params={"namespace": "\0"}).status_code == 422
+    post(operator, f"/dlq/letters/{site.open_letter(broken).id}/note", text="a\0b", exits=422)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.dashboard.forms import restored
+from app.dashboard.forms import parsed, restored
 from app.domain.errors import InputInvalid
 from remand.redact import MASK, redact_json
 
@@ -65,3 +65,9 @@ def test_a_mask_that_stands_for_nothing_is_never_taken_for_a_value(typed: Any) -
 
 def test_a_mask_that_is_part_of_the_input_itself_may_stay() -> None:
     assert restored({"text": MASK, "n": 2}, {"text": MASK, "n": 1}, KEYS) == {"text": MASK, "n": 2}
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, "1" * 5_000, "{", "\ud800"])
+def test_what_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(InputInvalid, match="input"):
+        parsed(text, "input")
