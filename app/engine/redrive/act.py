@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.domain.errors import Conflict, NotFound
+from app.domain.errors import Busy, Conflict, NotFound
 from app.domain.redrive import ItemState, RedriveVerb
 from app.domain.states import DeadLetterStatus
 from app.engine import operate
@@ -92,7 +92,10 @@ def _one_by_one(engine: Engine, connection: Connection, one: Redrive, ids: Seque
     done: list[UUID] = []
     skipped: dict[UUID, str] = {}
     for letter_id in ids:
-        why = _single(engine, one, letter_id)
+        try:
+            why = _single(engine, one, letter_id)
+        except Busy:
+            continue  # Others hold it just now: it still waits, and the next sweep takes it up.
         if why is None:
             done.append(letter_id)
         else:
@@ -104,7 +107,7 @@ def _one_by_one(engine: Engine, connection: Connection, one: Redrive, ids: Seque
 
 
 def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
-    """Do it with one letter; return why not, None if it is done."""
+    """Do it with one letter; return why not, None if it is done. Raises Busy."""
     verb, closes_as = _SINGLE[one.verb]
     try:
         letter = dlq.get_dead_letter(engine.database, letter_id)
@@ -117,6 +120,8 @@ def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
         verb(engine, letter_id, who_of(one))
     except NotFound:
         return "the letter is no longer there"
+    except Busy:
+        raise
     except Conflict as refusal:
         return refusal.message
     return None

@@ -129,7 +129,10 @@ def _send(engine: Engine, connection: Connection, one: Redrive, at_most: int | N
     done = act(engine, connection, one, ids)
     _count(connection, one, done, paced)
     fields = {"verb": one.verb, "sent": done.acted, "skipped": done.skipped}
-    return Turned(len(ids), again=True, queues=tuple(done.queues), event=("redrive.sent", fields))
+    dealt_with = done.acted + done.skipped
+    if not dealt_with:
+        return Turned()  # Others hold all of them: the next sweep tries again.
+    return Turned(dealt_with, again=True, queues=tuple(done.queues), event=("redrive.sent", fields))
 
 
 def _count(connection: Connection, one: Redrive, done: Done, paced: Pace | None) -> None:
