@@ -13,13 +13,15 @@ import pytest
 import sqlalchemy as sa
 
 from app.domain.errors import WorkflowNotFound
+from app.domain.states import WorkflowState
 from app.engine import operate, overview
 from app.engine.operate import Who
 from app.engine.sweeps.partitions import partitions
-from app.store import dlq, pulse, standing, sweeping, workflows
+from app.store import dlq, pulse, standing, sweeping, workflow_search, workflows
 from app.store.ids import find_id
 from app.store.run_queue import Completed
 from app.store.session import Database
+from app.store.workflow_search import WorkflowFilter
 from app.store.workflows import lock_workflow
 from remand import PermanentError
 from tests.support.databases import Cluster
@@ -207,6 +209,8 @@ def listed(harness: Harness) -> None:
     workflows.list_workflows(harness.database)
     workflows.list_workflows(harness.database, states=["steps_in_process"])
     standing.live_by_state(harness.database, 100)
+    moving = (WorkflowState.STEPS_IN_PROCESS, WorkflowState.WAITING_FOR_RETRY)
+    workflow_search.search(harness.database, WorkflowFilter(states=moving))
     standing.longest_standing(harness.database, 5)
     pulse.take(harness.database)
     dlq.list_dead_letters(harness.database)
