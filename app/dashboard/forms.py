@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -208,6 +209,9 @@ def number(text: str | None, what: str) -> float | None:
     if not text:
         return None
     try:
-        return float(text)
+        read = float(text)
     except ValueError:
-        raise InputInvalid(f"{what} is not a number: {text!r}") from None
+        read = math.nan
+    if not math.isfinite(read):
+        raise InputInvalid(f"{what} is not a number: {text!r}")
+    return read

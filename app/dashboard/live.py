@@ -15,6 +15,8 @@ from app.store import pulse
 
 LOOK_SECONDS = 2.0
 KEEP_ALIVE_SECONDS = 20.0
+STREAM_SECONDS = 60.0
+"""A browser comes back by itself, through the gate: who was signed out hears no more."""
 MOST_LISTENERS = 200
 
 
@@ -40,7 +42,8 @@ class Live:
             told = await self._look()
             quiet_since = time.monotonic()
             yield "retry: 5000\n\n"
-            while not await request.is_disconnected():
+            ends = time.monotonic() + STREAM_SECONDS
+            while time.monotonic() < ends and not await request.is_disconnected():
                 await asyncio.sleep(LOOK_SECONDS)
                 seen = await self._look()
                 if seen != told:

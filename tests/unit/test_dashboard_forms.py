@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.dashboard.forms import parsed, restored
+from app.dashboard.forms import number, parsed, restored
 from app.domain.errors import InputInvalid
 from remand.redact import MASK, redact_json
 
@@ -71,3 +71,9 @@ def test_a_mask_that_is_part_of_the_input_itself_may_stay() -> None:
 def test_what_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(InputInvalid, match="input"):
         parsed(text, "input")
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999", "many"])
+def test_a_number_is_one(text: str) -> None:
+    with pytest.raises(InputInvalid, match="is not a number"):
+        number(text, "the priority")
