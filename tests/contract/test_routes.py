@@ -102,6 +102,7 @@ TABLE: dict[str, str | Permission] = {
     "POST /breakers/{verb}": Permission.BREAKERS_WRITE,
     "GET /templates": Permission.TEMPLATES_READ,
     "GET /templates/{namespace}/{name}/{version}": Permission.TEMPLATES_READ,
+    "POST /templates/{namespace}/{name}/{verb}": Permission.TEMPLATES_WRITE,
     "GET /audit": Permission.ADMIN_READ,
 }
 
