@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 
 from app.cli.context import By, Cli, Group, Reason
-from app.cli.output import age, now, table
+from app.cli.output import age, now, span, table
 from app.cli.queue import GROUP as QUEUE
 from app.cli.queue import QueueName
 from app.cli.wording import command, counted, next_steps
@@ -118,21 +118,43 @@ def delete(
 @QUEUE.verb(
     "set",
     exits=(4, 5),
-    examples=("remand queue set payments --dead-queue payments-dead",),
+    examples=(
+        "remand queue set payments --dead-queue payments-dead",
+        "remand queue set payments --expire-after 3600",
+    ),
 )
 def set_queue(
     cli: Cli,
     queue: QueueName,
     dead_queue: Annotated[
-        str, typer.Option("--dead-queue", metavar="NAME", help="Where its letters go; `default` unsets it.")
-    ],
+        str | None,
+        typer.Option("--dead-queue", metavar="NAME", help="Where its letters go; `default` unsets it."),
+    ] = None,
+    expire_after: Annotated[
+        float | None,
+        typer.Option("--expire-after", min=0, help="Seconds; 0: never."),
+    ] = None,
     reason: Reason = None,
     by: By = None,
 ) -> None:
-    """Let dead letters of a queue's steps lie in a dead queue, unless their template names one."""
-    changed = dead_queues.set_queue(cli.engine, queue, dead_queue, cli.who(by, reason))
-    told = "now go" if changed else "went already"
-    cli.out.answer(
-        {"queue": queue, "dead_queue": dead_queue, "changed": changed},
-        f"dead letters of queue {queue} {told} to {dead_queue}",
-    )
+    """Say where dead letters of a queue's steps lie, and at what age workflows that begin in it expire.
+
+    A template that says so itself goes first for the dead queue; of ages the least counts.
+    """
+    if dead_queue is None and expire_after is None:
+        raise typer.BadParameter("say what is to be set: --dead-queue, --expire-after")
+    who = cli.who(by, reason)
+    answer: dict[str, object] = {"queue": queue, "changed": False}
+    told = []
+    if dead_queue is not None:
+        answer |= {
+            "dead_queue": dead_queue,
+            "changed": dead_queues.set_queue(cli.engine, queue, dead_queue, who),
+        }
+        told.append(f"dead letters of queue {queue} go to {dead_queue}")
+    if expire_after is not None:
+        changed = dead_queues.set_expiry(cli.engine, queue, expire_after or None, who)
+        answer |= {"expire_after_seconds": expire_after or None, "changed": answer["changed"] or changed}
+        when = f"after {span(expire_after)}" if expire_after else "never"
+        told.append(f"what is submitted to queue {queue} from now on expires {when}")
+    cli.out.answer(answer, *told)

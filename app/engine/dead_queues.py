@@ -21,6 +21,7 @@ from app.store.session import Connection
 from app.telemetry import log
 
 _MOST = 100_000_000
+_LONGEST_SECONDS = 31_622_400
 
 
 def list_dead_queues(engine: Engine) -> list[DeadQueue]:
@@ -156,6 +157,29 @@ def set_queue(engine: Engine, queue: str, dead_queue: str, who: Who) -> bool:
         entry = Entry("queue.set", "queue", queue, before=told, after={"dead_queue": dead_queue})
         _record(engine, connection, who, entry)
     _log(dead_queue, f"set for {queue}", who)
+    return True
+
+
+def set_expiry(engine: Engine, queue: str, seconds: float | None, who: Who) -> bool:
+    """Let workflows that begin in a plain queue expire at an age (seconds), None: not; False: it was so.
+
+    It counts for what is submitted from then on. Transaction: own.
+
+    Raises:
+        InputInvalid: no step can run in a queue of that name, or the age is none.
+    """
+    _check_name(queue)
+    if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
+        raise InputInvalid(f"an age is above 0 and up to {_LONGEST_SECONDS} seconds, not {seconds:g}")
+    with engine.database.begin() as connection:
+        dead_queues.lock(connection)
+        before = dead_queues.expiry_of(connection, queue)
+        if before == seconds:
+            return False
+        dead_queues.let_expire(connection, queue, seconds, by=who.by, now=engine.now(connection))
+        told = {"expire_after_seconds": before}
+        entry = Entry("queue.set", "queue", queue, before=told, after={"expire_after_seconds": seconds})
+        _record(engine, connection, who, entry)
     return True
 
 

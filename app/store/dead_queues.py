@@ -127,6 +127,23 @@ def point(connection: Connection, queue: str, dead_queue: str | None, *, by: str
     connection.execute(statement.on_conflict_do_update(index_elements=["queue"], set_=values))
 
 
+def expiry_of(connection: Connection, queue: str) -> float | None:
+    """Return the age in seconds at which workflows of a plain queue expire, None if none is set.
+
+    Transaction: joins; the row is locked.
+    """
+    query = sa.select(queue_settings.c.expire_after_seconds).where(queue_settings.c.queue == queue)
+    found: float | None = connection.scalar(query.with_for_update())
+    return found
+
+
+def let_expire(connection: Connection, queue: str, seconds: float | None, *, by: str, now: datetime) -> None:
+    """Let workflows that begin in a plain queue expire at an age; None: they do not. Transaction: joins."""
+    values = {"expire_after_seconds": seconds, "at": now, "by": by}
+    statement = insert(queue_settings).values(queue=queue, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=["queue"], set_=values))
+
+
 def held_letters(connection: Connection, name: str) -> int:
     """Return how many letters lie there, closed ones included. Transaction: joins."""
     query = sa.select(sa.func.count()).select_from(dead_letters).where(dead_letters.c.dead_queue == name)

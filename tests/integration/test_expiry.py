@@ -8,8 +8,12 @@ from uuid import UUID
 
 import pytest
 
+from app.domain.errors import InputInvalid
+from app.engine.dead_queues import set_expiry
 from app.engine.operate import Who, pause_workflow, requeue_letter, retry_step
 from app.engine.sweeps.expire import expire
+from app.store.audit import Filter
+from app.store.audit import list_page as audited
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -181,10 +185,8 @@ def test_without_dead_letters_what_expires_ends_in_error(harness: Harness) -> No
 
 
 def test_the_queue_of_the_first_steps_sets_the_least(harness: Harness) -> None:
-    harness.database.call(
-        "insert into remand.queue_settings (queue, expire_after_seconds, at, by)"
-        " values ('bank', 60, clock_timestamp(), 'ann')"
-    )
+    assert set_expiry(harness.engine, "bank", 60, ANN)
+    assert not set_expiry(harness.engine, "bank", 60, ANN)
     harness.publish(
         shape("pay", {"a": (), "b": "a"}, each={"a": {"queue": "bank"}}, expire_after_seconds=HOUR)
     )
@@ -196,6 +198,23 @@ def test_the_queue_of_the_first_steps_sets_the_least(harness: Harness) -> None:
 
     assert harness.open_letter(first).queue == "bank"
     assert harness.letters(later) == []
+
+
+def test_an_age_of_a_queue_is_taken_away_and_must_be_one(harness: Harness) -> None:
+    harness.publish(shape("pay", {"a": ()}))
+    for seconds in (0, -1, 1e12):
+        with pytest.raises(InputInvalid, match="an age is above 0"):
+            set_expiry(harness.engine, "steps", seconds, ANN)
+    set_expiry(harness.engine, "steps", 60, ANN)
+    assert set_expiry(harness.engine, "steps", None, ANN)
+    workflow = harness.submit("t/pay")
+    harness.advance(HOUR)
+
+    assert sweep(harness) == 0
+
+    assert harness.letters(workflow) == []
+    told = [(one.before, one.after) for one in audited(harness.database, Filter(verb="queue.set")).items]
+    assert told[0] == ({"expire_after_seconds": 60.0}, {"expire_after_seconds": None})
 
 
 def test_two_sweeps_at_once_share_the_work(harness: Harness) -> None:
