@@ -11,7 +11,9 @@ from app.store.session import Database
 from app.store.workers import WorkerRow
 
 _LIVE = "select * from remand.live_workers(%s, %s, %s, %s) order by hostname, started_at"
+# The instant is asked once: in a plain sub-select Postgres may ask it again for each row, a group for each.
 _WAITING = """
+with n as materialized (select coalesce(%s, clock_timestamp()) t)
 select q.queue,
        count(*) filter (where q.phase = 'ready'),
        count(*) filter (where q.phase = 'failed'),
@@ -22,7 +24,7 @@ select q.queue,
        extract(epoch from q.t - min(q.due_at) filter (where q.due))::float
   from (select r.*, n.t, r.due_at <= n.t and r.gate is distinct from 'held'
                          and r.phase in ('ready', 'failed', 'waiting') due
-          from remand.run_queue r, (select coalesce(%s, clock_timestamp()) t) n) q
+          from remand.run_queue r, n) q
  group by q.queue, q.t order by q.queue
 """
 # A worker's connection keeps its last statement in view: no table has to record that a sweep ran.
