@@ -11,6 +11,7 @@ from app.api import (
     audit,
     breakers,
     contract,
+    dead_queues,
     dlq,
     groups,
     health,
@@ -25,7 +26,19 @@ from app.api.health import Looks
 from app.runtime import Runtime
 from app.web import errors
 
-_GUARDED = (workflows, steps, groups, statistics, dlq, redrives, templates, queues, breakers, audit)
+_GUARDED = (
+    workflows,
+    steps,
+    groups,
+    statistics,
+    dlq,
+    redrives,
+    templates,
+    queues,
+    dead_queues,
+    breakers,
+    audit,
+)
 
 
 def build(runtime: Runtime) -> FastAPI:

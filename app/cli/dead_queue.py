@@ -13,7 +13,7 @@ from app.cli.output import age, now, span, table
 from app.cli.queue import GROUP as QUEUE
 from app.cli.queue import QueueName
 from app.cli.wording import command, counted, next_steps
-from app.engine import dead_queues
+from app.engine import dead_queues, queue_settings
 from app.store.dead_queues import DeadQueue
 
 GROUP = Group("dlq queue", "Dead queues: where dead letters lie, so that each team finds its own.")
@@ -144,17 +144,14 @@ def set_queue(
     if dead_queue is None and expire_after is None:
         raise typer.BadParameter("say what is to be set: --dead-queue, --expire-after")
     who = cli.who(by, reason)
-    answer: dict[str, object] = {"queue": queue, "changed": False}
+    changed = queue_settings.set_queue(
+        cli.engine, queue, who, dead_queue=dead_queue, expire_after_seconds=expire_after
+    )
     told = []
     if dead_queue is not None:
-        answer |= {
-            "dead_queue": dead_queue,
-            "changed": dead_queues.set_queue(cli.engine, queue, dead_queue, who),
-        }
         told.append(f"dead letters of queue {queue} go to {dead_queue}")
     if expire_after is not None:
-        changed = dead_queues.set_expiry(cli.engine, queue, expire_after or None, who)
-        answer |= {"expire_after_seconds": expire_after or None, "changed": answer["changed"] or changed}
         when = f"after {span(expire_after)}" if expire_after else "never"
         told.append(f"what is submitted to queue {queue} from now on expires {when}")
-    cli.out.answer(answer, *told)
+    stands = queue_settings.queue_settings(cli.engine, queue)
+    cli.out.answer({**asdict(stands), "changed": changed}, *told)

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from app.dashboard import forms
 from app.dashboard.live import Live
-from app.dashboard.routes import groups, letters, overview, redrives, site, workflows
+from app.dashboard.routes import dead_queues, groups, letters, overview, redrives, site, workflows
 from app.dashboard.views import show
 from app.runtime import Runtime
 from app.web import errors, pages
@@ -21,7 +21,7 @@ from app.web.identity import caller_of, signed_in
 from remand.errors import RemandError
 
 _STATIC = Path(__file__).parent / "static"
-_NOUNS = (overview, groups, letters, redrives, workflows, site)
+_NOUNS = (overview, groups, letters, redrives, workflows, dead_queues, site)
 
 
 def build(runtime: Runtime) -> FastAPI:

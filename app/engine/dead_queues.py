@@ -1,4 +1,4 @@
-"""Dead queues: make, change and delete them, point plain queues to them. Source: C5.
+"""Dead queues: make, change and delete them. Source: C5.
 
 A dead queue is where letters lie, never where steps run: no name is both, so letters cannot go in circles.
 Looked at both ways: when a dead queue is made, when a queue is pointed to one, when a template is published.
@@ -21,7 +21,6 @@ from app.store.session import Connection
 from app.telemetry import log
 
 _MOST = 100_000_000
-_LONGEST_SECONDS = 31_622_400
 
 
 def list_dead_queues(engine: Engine) -> list[DeadQueue]:
@@ -37,7 +36,7 @@ def get_dead_queue(engine: Engine, name: str) -> DeadQueue:
     """
     found = dead_queues.listed(engine.database, name)
     if not found:
-        raise _not_found(name)
+        raise not_found(name)
     return found[0]
 
 
@@ -51,17 +50,17 @@ def create_dead_queue(
         NameTaken: there is one of that name.
         DeadQueueChained: steps run in a queue of that name, or it has a dead queue itself.
     """
-    _check_name(name)
+    check_name(name)
     _check_limit(size_limit)
     with engine.database.begin() as connection:
         dead_queues.lock(connection)
         if dead_queues.exists(connection, name):
             raise NameTaken(f"there is a dead queue {name!r} already", details={"dead_queue": name})
         if name in BUILT_IN or dead_queues.step_queues_among(connection, [name]):
-            raise _chained(f"{name!r} is a queue in which steps run: letters cannot lie in it", name)
+            raise chained(f"{name!r} is a queue in which steps run: letters cannot lie in it", name)
         beyond = dead_queues.setting_of(connection, name)
         if beyond is not None:
-            raise _chained(f"queue {name!r} has a dead queue itself, {beyond!r}", name)
+            raise chained(f"queue {name!r} has a dead queue itself, {beyond!r}", name)
         now = engine.now(connection)
         dead_queues.create(
             connection, name, description=description, size_limit=size_limit, by=who.by, now=now
@@ -87,7 +86,7 @@ def change_dead_queue(
     with engine.database.begin() as connection:
         known = dead_queues.locked(connection, name)
         if known is None:
-            raise _not_found(name)
+            raise not_found(name)
         if after:
             dead_queues.change(connection, name, **after)
             before = {"description": known[0], "size_limit": known[1]}
@@ -111,7 +110,7 @@ def delete_dead_queue(engine: Engine, name: str, who: Who, *, move_to: str | Non
     with engine.database.begin() as connection:
         dead_queues.lock(connection)
         if dead_queues.locked(connection, name) is None:
-            raise _not_found(name)
+            raise not_found(name)
         if name == DEFAULT_QUEUE:
             raise DeadQueueInUse(f"{name!r} takes the letters of everybody who names no other: it stays")
         named = dead_queues.naming_templates(connection, name)
@@ -129,60 +128,6 @@ def delete_dead_queue(engine: Engine, name: str, who: Who, *, move_to: str | Non
     return moved
 
 
-def set_queue(engine: Engine, queue: str, dead_queue: str, who: Who) -> bool:
-    """Let letters of a plain queue's steps go to a dead queue, unless their template says; False: they did.
-
-    Letters that are there stay where they lie. Transaction: own.
-
-    Raises:
-        InputInvalid: no step can run in a queue of that name.
-        DeadQueueNotFound: there is none of that name.
-        DeadQueueChained: the queue is the dead queue itself, or another one.
-    """
-    _check_name(queue)
-    with engine.database.begin() as connection:
-        dead_queues.lock(connection)
-        if queue == dead_queue:
-            raise _chained(f"queue {queue!r} cannot be its own dead queue", queue)
-        if dead_queues.exists(connection, queue):
-            raise _chained(f"{queue!r} is a dead queue: it has no dead queue itself", queue)
-        if not dead_queues.exists(connection, dead_queue):
-            raise _not_found(dead_queue)
-        before = dead_queues.setting_of(connection, queue)
-        if (before or DEFAULT_QUEUE) == dead_queue:
-            return False
-        wanted = None if dead_queue == DEFAULT_QUEUE else dead_queue
-        dead_queues.point(connection, queue, wanted, by=who.by, now=engine.now(connection))
-        told = {"dead_queue": before or DEFAULT_QUEUE}
-        entry = Entry("queue.set", "queue", queue, before=told, after={"dead_queue": dead_queue})
-        _record(engine, connection, who, entry)
-    _log(dead_queue, f"set for {queue}", who)
-    return True
-
-
-def set_expiry(engine: Engine, queue: str, seconds: float | None, who: Who) -> bool:
-    """Let workflows that begin in a plain queue expire at an age (seconds), None: not; False: it was so.
-
-    It counts for what is submitted from then on. Transaction: own.
-
-    Raises:
-        InputInvalid: no step can run in a queue of that name, or the age is none.
-    """
-    _check_name(queue)
-    if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
-        raise InputInvalid(f"an age is above 0 and up to {_LONGEST_SECONDS} seconds, not {seconds:g}")
-    with engine.database.begin() as connection:
-        dead_queues.lock(connection)
-        before = dead_queues.expiry_of(connection, queue)
-        if before == seconds:
-            return False
-        dead_queues.let_expire(connection, queue, seconds, by=who.by, now=engine.now(connection))
-        told = {"expire_after_seconds": before}
-        entry = Entry("queue.set", "queue", queue, before=told, after={"expire_after_seconds": seconds})
-        _record(engine, connection, who, entry)
-    return True
-
-
 def _refuse_used(connection: Connection, name: str) -> None:
     letters = dead_queues.held_letters(connection, name)
     if letters:
@@ -198,11 +143,12 @@ def _move(connection: Connection, name: str, move_to: str) -> int:
     if move_to == name:
         raise InputInvalid(f"letters of dead queue {name!r} cannot be moved to itself")
     if not dead_queues.exists(connection, move_to):
-        raise _not_found(move_to)
+        raise not_found(move_to)
     return dead_queues.move_letters(connection, name, move_to)
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise InputInvalid if no queue can have that name."""
     if not re.fullmatch(NAME_PATTERN, name) or name.lower().startswith(RESERVED_QUEUES):
         raise InputInvalid(
             f"{name!r} will not do as the name of a queue",
@@ -224,7 +170,8 @@ def _log(name: str, verb: str, who: Who) -> None:
     log("dead_queue.changed", dead_queue=name, verb=verb, by=who.by, reason=who.reason)
 
 
-def _not_found(name: str) -> DeadQueueNotFound:
+def not_found(name: str) -> DeadQueueNotFound:
+    """Return the error that says so."""
     return DeadQueueNotFound(
         f"there is no dead queue {name!r}",
         hint="see `remand dlq queue list`; make one with `remand dlq queue create`",
@@ -232,7 +179,8 @@ def _not_found(name: str) -> DeadQueueNotFound:
     )
 
 
-def _chained(message: str, name: str) -> DeadQueueChained:
+def chained(message: str, name: str) -> DeadQueueChained:
+    """Return the error that says why letters could go in circles."""
     return DeadQueueChained(message, hint="a dead queue takes another name", details={"queue": name})
 
 

@@ -46,6 +46,9 @@ EventName = Literal[
     "bell.failed",
     "step_events.dropped",
     "sweep.ended",
+    "sweep.failed",
+    "sweep.recovered",
+    "sweep.unnoted",
     "partition.created",
     "breaker.opened",
     "breaker.half_open",
@@ -61,6 +64,7 @@ EventName = Literal[
     "template.paused",
     "template.resumed",
     "queue.resumed",
+    "queue.set",
     "server.started",
     "server.stopped",
     "request.ended",
@@ -212,6 +216,19 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         "sweep.ended": EventSpec(
             INFO, "A sweep moved something; sweeps that found nothing are silent.", ("sweep", "moved")
         ),
+        "sweep.failed": EventSpec(
+            ERROR,
+            "A sweep failed; while it goes on failing it is logged ever more seldom, `failures` counts on.",
+            ("sweep", "error", "reason", "failures", "failing_seconds"),
+        ),
+        "sweep.recovered": EventSpec(
+            INFO, "A sweep that had failed goes well again.", ("sweep", "failures", "failing_seconds")
+        ),
+        "sweep.unnoted": EventSpec(
+            WARNING,
+            "How a sweep went could not be written down; it is kept, and written with what comes next.",
+            ("sweep", "error"),
+        ),
         "partition.created": EventSpec(INFO, "A month got its partitions.", ("partition",)),
         "breaker.opened": EventSpec(
             WARNING,
@@ -250,6 +267,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             INFO, "A person lets a template's workflows go on.", ("namespace", "template", "count", "by")
         ),
         "queue.paused": EventSpec(INFO, "A queue was paused.", ("queue", "by", "reason")),
+        "queue.set": EventSpec(
+            INFO,
+            "A person said where letters of a queue lie, or when its workflows expire.",
+            ("queue", "changed", "by", "reason"),
+        ),
         "queue.resumed": EventSpec(INFO, "A paused queue goes on.", ("queue", "by")),
         "access.changed": EventSpec(
             INFO, "Somebody changed who may do what; the audit log has it, too.", ("verb", "subject", "by")

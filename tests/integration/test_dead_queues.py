@@ -26,6 +26,7 @@ from app.engine import dead_queues as verbs
 from app.engine.fail import drain_failures
 from app.engine.operate import Who, requeue_letter
 from app.engine.publish import publish
+from app.engine.queue_settings import set_queue
 from app.store import dead_queues, groups, statistics
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
@@ -60,7 +61,7 @@ def test_a_letter_lies_in_the_default_dead_queue_when_nothing_is_said(harness: H
 
 def test_a_letter_lies_where_the_queue_of_its_step_points_to(harness: Harness) -> None:
     make(harness, "payments-dead")
-    assert verbs.set_queue(harness.engine, "steps", "payments-dead", ANN) is True
+    assert set_queue(harness.engine, "steps", ANN, dead_queue="payments-dead") is True
 
     workflow = dead_of(harness, shape("pay", {"charge": ()}))
 
@@ -74,7 +75,7 @@ def test_a_letter_lies_where_the_queue_of_its_step_points_to(harness: Harness) -
 
 def test_the_template_goes_before_the_queue(harness: Harness) -> None:
     make(harness, "payments-dead", "steps-dead")
-    verbs.set_queue(harness.engine, "steps", "steps-dead", ANN)
+    set_queue(harness.engine, "steps", ANN, dead_queue="steps-dead")
 
     workflow = dead_of(harness, shape("pay", {"charge": ()}, dead_letters={"queue": "payments-dead"}))
 
@@ -83,7 +84,7 @@ def test_the_template_goes_before_the_queue(harness: Harness) -> None:
 
 def test_letters_of_one_batch_lie_each_in_its_own_place(harness: Harness) -> None:
     make(harness, "payments-dead", "steps-dead")
-    verbs.set_queue(harness.engine, "steps", "steps-dead", ANN)
+    set_queue(harness.engine, "steps", ANN, dead_queue="steps-dead")
     harness.publish(shape("pay", {"charge": ()}, dead_letters={"queue": "payments-dead"}))
     harness.publish(shape("other", {"charge": ()}))
     harness.play(charge=always(PermanentError("declined")))
@@ -98,11 +99,11 @@ def test_letters_of_one_batch_lie_each_in_its_own_place(harness: Harness) -> Non
 
 def test_a_queue_may_be_unset_and_setting_it_twice_changes_nothing(harness: Harness) -> None:
     make(harness, "payments-dead")
-    verbs.set_queue(harness.engine, "steps", "payments-dead", ANN)
+    set_queue(harness.engine, "steps", ANN, dead_queue="payments-dead")
 
-    assert verbs.set_queue(harness.engine, "steps", "payments-dead", ANN) is False
-    assert verbs.set_queue(harness.engine, "steps", "default", ANN) is True
-    assert verbs.set_queue(harness.engine, "steps", "default", ANN) is False
+    assert set_queue(harness.engine, "steps", ANN, dead_queue="payments-dead") is False
+    assert set_queue(harness.engine, "steps", ANN, dead_queue="default") is True
+    assert set_queue(harness.engine, "steps", ANN, dead_queue="default") is False
 
     assert [one.queues for one in verbs.list_dead_queues(harness.engine)] == [[], []]
 
@@ -159,7 +160,7 @@ def test_no_dead_queue_is_made_of_a_queue_of_steps(harness: Harness, name: str) 
 
 def test_no_chain_when_a_dead_queue_is_made(harness: Harness) -> None:
     make(harness, "first")
-    verbs.set_queue(harness.engine, "second", "first", ANN)
+    set_queue(harness.engine, "second", ANN, dead_queue="first")
 
     with pytest.raises(DeadQueueChained, match="queue 'second' has a dead queue itself, 'first'"):
         make(harness, "second")
@@ -169,19 +170,19 @@ def test_no_chain_when_a_queue_is_pointed(harness: Harness) -> None:
     make(harness, "first", "second")
 
     with pytest.raises(DeadQueueChained, match="'second' is a dead queue: it has no dead queue itself"):
-        verbs.set_queue(harness.engine, "second", "first", ANN)
+        set_queue(harness.engine, "second", ANN, dead_queue="first")
 
 
 def test_a_queue_is_never_its_own_dead_queue(harness: Harness) -> None:
     make(harness, "first")
 
     with pytest.raises(DeadQueueChained, match="cannot be its own dead queue"):
-        verbs.set_queue(harness.engine, "first", "first", ANN)
+        set_queue(harness.engine, "first", ANN, dead_queue="first")
 
 
 def test_what_is_not_there_is_said_not_to_be(harness: Harness) -> None:
     for verb in (
-        lambda: verbs.set_queue(harness.engine, "steps", "nowhere", ANN),
+        lambda: set_queue(harness.engine, "steps", ANN, dead_queue="nowhere"),
         lambda: verbs.get_dead_queue(harness.engine, "nowhere"),
         lambda: verbs.change_dead_queue(harness.engine, "nowhere", ANN, description="x"),
         lambda: verbs.delete_dead_queue(harness.engine, "nowhere", ANN),
@@ -216,7 +217,7 @@ def test_limit_and_words_may_be_changed_one_by_one(harness: Harness) -> None:
 
 def test_a_dead_queue_with_letters_is_deleted_only_if_they_are_moved(harness: Harness) -> None:
     make(harness, "old-dead", "new-dead")
-    verbs.set_queue(harness.engine, "steps", "old-dead", ANN)
+    set_queue(harness.engine, "steps", ANN, dead_queue="old-dead")
     mended = dead_of(harness, shape("pay", {"charge": ()}))
     requeue_letter(harness.engine, harness.open_letter(mended).id, ANN)
     harness.run_until_quiet()
@@ -241,7 +242,7 @@ def test_a_dead_queue_with_letters_is_deleted_only_if_they_are_moved(harness: Ha
 
 def test_a_dead_queue_that_something_names_stays(harness: Harness) -> None:
     make(harness, "pointed", "named")
-    verbs.set_queue(harness.engine, "steps", "pointed", ANN)
+    set_queue(harness.engine, "steps", ANN, dead_queue="pointed")
     harness.publish(shape("pay", {"charge": ()}, dead_letters={"queue": "named"}))
 
     with pytest.raises(DeadQueueInUse, match="queue steps points to it"):
@@ -255,7 +256,7 @@ def test_a_dead_queue_that_something_names_stays(harness: Harness) -> None:
 def test_everything_is_in_the_audit_log(harness: Harness) -> None:
     make(harness, "first")
     verbs.change_dead_queue(harness.engine, "first", ANN, size_limit=7)
-    verbs.set_queue(harness.engine, "steps", "first", ANN)
+    set_queue(harness.engine, "steps", ANN, dead_queue="first")
     verbs.delete_dead_queue(harness.engine, "first", ANN, move_to="default")
 
     written = audited(harness.database, Filter()).items
@@ -291,7 +292,7 @@ def test_of_two_that_point_crosswise_one_wins(harness: Harness) -> None:
         name = f"q{turn}"
         came_to = both(
             lambda name=name: verbs.create_dead_queue(engine, name, ANN),
-            lambda name=name: verbs.set_queue(engine, name, "first", ANN),
+            lambda name=name: set_queue(engine, name, ANN, dead_queue="first"),
         )
         assert came_to.count(DeadQueueChained) == 1, came_to
 

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from app.domain.errors import InputInvalid
-from app.engine.dead_queues import set_expiry
 from app.engine.operate import Who, pause_workflow, requeue_letter, retry_step
+from app.engine.queue_settings import set_queue
 from app.engine.sweeps.expire import expire
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
@@ -185,8 +185,8 @@ def test_without_dead_letters_what_expires_ends_in_error(harness: Harness) -> No
 
 
 def test_the_queue_of_the_first_steps_sets_the_least(harness: Harness) -> None:
-    assert set_expiry(harness.engine, "bank", 60, ANN)
-    assert not set_expiry(harness.engine, "bank", 60, ANN)
+    assert set_queue(harness.engine, "bank", ANN, expire_after_seconds=60)
+    assert not set_queue(harness.engine, "bank", ANN, expire_after_seconds=60)
     harness.publish(
         shape("pay", {"a": (), "b": "a"}, each={"a": {"queue": "bank"}}, expire_after_seconds=HOUR)
     )
@@ -202,11 +202,11 @@ def test_the_queue_of_the_first_steps_sets_the_least(harness: Harness) -> None:
 
 def test_an_age_of_a_queue_is_taken_away_and_must_be_one(harness: Harness) -> None:
     harness.publish(shape("pay", {"a": ()}))
-    for seconds in (0, -1, 1e12):
-        with pytest.raises(InputInvalid, match="an age is above 0"):
-            set_expiry(harness.engine, "steps", seconds, ANN)
-    set_expiry(harness.engine, "steps", 60, ANN)
-    assert set_expiry(harness.engine, "steps", None, ANN)
+    for seconds in (-1, 1e12, float("nan")):
+        with pytest.raises(InputInvalid, match="an age is 0 to"):
+            set_queue(harness.engine, "steps", ANN, expire_after_seconds=seconds)
+    set_queue(harness.engine, "steps", ANN, expire_after_seconds=60)
+    assert set_queue(harness.engine, "steps", ANN, expire_after_seconds=0)
     workflow = harness.submit("t/pay")
     harness.advance(HOUR)
 
