@@ -20,7 +20,7 @@ from app.cli.demo_checks import DemoFailed
 from app.cli.docgen_rules import classification
 from app.cli.docgen_states import state_machines
 from app.cli.errors import EXIT_CODES
-from app.config import rules_reference, settings_reference
+from app.config import rules_reference, settings_reference, targets_reference
 from app.telemetry import EVENTS
 from remand.errors import RemandError
 
@@ -98,7 +98,14 @@ def _settings() -> str:
         "is given must hold; one of `errors`, `statuses`, `codes` and `message` must be given, and one value "
         "may stand for a list of one."
     )
-    return f"# Settings\n\n{about}\n\n{settings_reference()}\n## Rules\n\n{rules}\n\n{rules_reference()}"
+    targets = (
+        "A target is a table `[[notify.targets]]`; [notifications](../operations/notifications.md) says what "
+        "it gets. One of `url` and `url_from` must be given."
+    )
+    return (
+        f"# Settings\n\n{about}\n\n{settings_reference()}\n## Rules\n\n{rules}\n\n{rules_reference()}"
+        f"\n## Targets of notifications\n\n{targets}\n\n{targets_reference()}"
+    )
 
 
 def _events() -> str:

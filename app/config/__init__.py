@@ -6,7 +6,7 @@ broker or Celery.
 """
 
 from app.config.load import load_settings, load_settings_with_origins
-from app.config.reference import masked, rules_reference, settings_reference
+from app.config.reference import masked, rules_reference, settings_reference, targets_reference
 from app.config.settings import Settings
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "masked",
     "rules_reference",
     "settings_reference",
+    "targets_reference",
 ]

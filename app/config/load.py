@@ -141,7 +141,8 @@ def _is_model(kind: Any) -> bool:
 
 def _wrong(key: Key, detail: ErrorDetails, origin: Origin | None) -> str:
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ").replace("tuple", "list")
-    if key[-1].endswith("_url"):
+    # The whole of a target may be secret, and so may a list of them that is no JSON.
+    if key[-1].endswith("_url") or key[0] == "notify":
         return message
     shown = redact_text(repr(redact_json(detail["input"], ("password", "secret", "token"))))[:80]
     return f"{message}; {'given' if origin else 'the default'} is {shown}"

@@ -10,6 +10,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from app.config.notify import NotifySettings, NotifyTarget
 from app.config.settings import Settings
 from app.config.sources import Key, variable_of
 from app.config.web import WebSettings
@@ -41,13 +42,22 @@ def settings_reference() -> str:
 
 def rules_reference() -> str:
     """Return the Markdown table of the keys of a rule: default, bounds, meaning with unit."""
+    return _keys_of(RuleSpec)
+
+
+def targets_reference() -> str:
+    """Return the Markdown table of the keys of a target of notices: default, bounds, meaning with unit."""
+    return _keys_of(NotifyTarget)
+
+
+def _keys_of(model: type[BaseModel]) -> str:
     head = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
     rows = [
         (name, "required" if field.is_required() else _default(field.get_default()), _allowed(field))
-        for name, field in RuleSpec.model_fields.items()
+        for name, field in model.model_fields.items()
     ]
     return head + "".join(
-        f"| `{name}` | {default} | {allowed} | {RuleSpec.model_fields[name].description} |\n"
+        f"| `{name}` | {default} | {allowed} | {model.model_fields[name].description} |\n"
         for name, default, allowed in rows
     )
 
@@ -61,15 +71,18 @@ def _rows() -> Iterator[str]:
     yield from _table_rows(BreakerOverrides, ("breaker",), DEFAULT_BREAKER)
     yield from _table_rows(DlqSettings, ("dlq",), DlqSettings())
     yield from _table_rows(WebSettings, ("web",), WebSettings())
+    yield from _table_rows(NotifySettings, ("notify",), NotifySettings())
 
 
-_TABLES = ("retry", "retry_budget", "breaker", "dlq", "web")
+_TABLES = ("retry", "retry_budget", "breaker", "dlq", "web", "notify")
 
 
 def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:
     for name, field in model.model_fields.items():
         default = getattr(defaults, name)
-        inner = next((kind for kind in get_args(field.annotation) if _is_model(kind)), None)
+        # A list of tables, as `[[notify.targets]]`, has a table of its own in the reference.
+        inside = () if get_origin(field.annotation) is tuple else get_args(field.annotation)
+        inner = next((kind for kind in inside if _is_model(kind)), None)
         if inner is not None:
             yield from _table_rows(inner, (*table, name), default)
         else:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from app.config.kinds import Count, Names, Seconds
+from app.config.notify import NotifySettings
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
@@ -231,6 +232,9 @@ class Settings(BaseModel):
         default_factory=dict, description="The same for one dependency, by its name."
     )
     web: WebSettings = Field(default_factory=WebSettings, description="The server of API and dashboard.")
+    notify: NotifySettings = Field(
+        default_factory=NotifySettings, description="Whom to tell of what needs a person."
+    )
     dlq: DlqSettings = Field(default_factory=DlqSettings, description="What becomes of dead letters.")
     rules: Rules = Field(
         (),

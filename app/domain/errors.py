@@ -19,7 +19,7 @@
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
-    │   ├── NobodyCouldSignIn  AddressTaken
+    │   ├── NobodyCouldSignIn  AddressTaken  NotifyUnfit
     │   └── SchemaMissing  SchemaTooOld  SchemaTooNew
     ├── Refused                      not for this caller        1
     │   ├── NotSignedIn  NotAllowed  HostRefused
@@ -339,6 +339,12 @@ class NobodyCouldSignIn(Unfit):
     """The server should listen beyond loopback, and there is neither user nor token yet."""
 
     code = "NOBODY_COULD_SIGN_IN"
+
+
+class NotifyUnfit(Unfit):
+    """The address or the secret of a target of notices cannot be had where the settings say."""
+
+    code = "NOTIFY_UNFIT"
 
 
 class AddressTaken(Unfit):

@@ -65,6 +65,8 @@ _SHOWN_TO_READERS = (
     "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps"
 )  # fmt: skip
 _TABLES = (
+    "notification_targets",
+    "notifications",
     "idempotency_keys",
     "sessions",
     "users",
@@ -82,6 +84,7 @@ _TABLES = (
     "dead_letter_groups",
     "queue_settings",
     "dead_queues",
+    "sweep_runs",
     "workers",
     "identities",
     "unclassified",

@@ -8,6 +8,7 @@ import pytest
 
 import beat_schedule
 from app.config import Settings, settings_reference
+from app.config.notify import NotifySettings
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/settings.md").read_text()
 TABLES = {
     "retry": RetryOverrides, "retry_budget": BudgetSpec, "breaker": BreakerOverrides, "dlq": DlqSettings,
-    "web": WebSettings,
+    "web": WebSettings, "notify": NotifySettings,
 }  # fmt: skip
 SOURCES = "\n".join(
     path.read_text() for folder in ("app", "workers", "remand") for path in (ROOT / folder).rglob("*.py")

@@ -30,10 +30,12 @@ from app.cli.urls import with_urls
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, InputTooLarge, TemplateNotFound
 from app.domain.letter_filter import LetterFilter
+from app.domain.notices import Notice, NoticeKind
 from app.engine import redrive
 from app.engine.breakers import Breakers
 from app.engine.drain import Drain
 from app.engine.meter import Meter
+from app.engine.notify import enqueue
 from app.engine.operate import Who
 from app.engine.redrive.run import turn
 from app.engine.routing import Routing
@@ -1283,3 +1285,13 @@ def test_web_flower_url_is_where_the_dashboard_leads(web_with: WebWith, url: str
     page = web_with(flower_url=url).browser("viewer").get("/")
 
     assert ('href="https://flower.example"' in page.text) is (url is not None)
+
+
+@pytest.mark.parametrize(("targets", "stored"), [([], 0), ([{"name": "ops", "url": "https://a.test"}], 1)])
+def test_notify_targets_are_those_who_are_told(
+    harness_with: HarnessWith, targets: list[dict[str, str]], stored: int
+) -> None:
+    harness = harness_with(notify={"targets": targets})
+    with harness.database.begin() as connection:
+        told = Notice(NoticeKind.BREAKER_OPENED, "api", "breaker api opened")
+        assert enqueue(connection, harness.settings, told, harness.clock.now) == stored

@@ -23,6 +23,7 @@ PREFIX = "remand_test_"
 _KEEP_SECONDS = 7200
 _numbers = itertools.count(1)
 _TABLES = (
+    "notifications", "notification_targets",
     "sessions", "users", "login_codes", "login_attempts", "api_tokens",
     "idempotency_keys", "audit_log", "redrive_items", "redrives",
     "dead_letter_hours", "dead_letter_counts", "dead_letter_deltas",
@@ -31,7 +32,7 @@ _TABLES = (
     "attempts", "steps",
     "workflows", "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",
     "traffic",
-    "retry_budgets", "unclassified",
+    "retry_budgets", "unclassified", "sweep_runs",
 )  # fmt: skip
 
 

@@ -496,6 +496,80 @@ COMMENT ON COLUMN remand.dead_letter_hours.hour IS 'start of the hour';
 
 COMMENT ON COLUMN remand.dead_letter_hours.opened IS 'letters opened in it';
 
+CREATE TABLE remand.notifications (
+  id UUID NOT NULL,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  subject_id TEXT NOT NULL,
+  occurrence TEXT DEFAULT '' NOT NULL,
+  payload JSONB NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  message_id UUID,
+  state TEXT DEFAULT 'pending' NOT NULL,
+  due_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  attempts INTEGER DEFAULT 0 NOT NULL,
+  last_error TEXT,
+  sent_at TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (id),
+  CONSTRAINT kind_known CHECK (kind IN ('workflow_stale_soon', 'workflow_stale', 'dead_letter_opened', 'group_opened', 'group_grew', 'group_reopened', 'breaker_opened', 'redrive_stopped', 'sweep_failing', 'partition_missing')),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'sent', 'given_up')),
+  CONSTRAINT sent_when CHECK ((sent_at IS NOT NULL) = (state = 'sent')),
+  CONSTRAINT sent_in_a_message CHECK (state <> 'sent' OR message_id IS NOT NULL),
+  CONSTRAINT notifications_once UNIQUE (target, kind, subject_id, occurrence)
+);
+
+CREATE INDEX notifications_by_age ON remand.notifications (created_at);
+
+CREATE INDEX notifications_due ON remand.notifications (target, due_at, id) WHERE state = 'pending';
+
+CREATE INDEX notifications_of_message ON remand.notifications (message_id) WHERE message_id IS NOT NULL;
+
+COMMENT ON TABLE remand.notifications IS 'An outbox: one row for each notice and target, written in the transaction of the fact.';
+
+COMMENT ON COLUMN remand.notifications.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.notifications.target IS 'name of a target in the settings';
+
+COMMENT ON COLUMN remand.notifications.kind IS 'what it is about, a kind of notice';
+
+COMMENT ON COLUMN remand.notifications.subject_id IS 'id or name of what it is about';
+
+COMMENT ON COLUMN remand.notifications.occurrence IS 'tells one time from the next';
+
+COMMENT ON COLUMN remand.notifications.payload IS 'title, facts and link, redacted';
+
+COMMENT ON COLUMN remand.notifications.created_at IS 'when it was enqueued';
+
+COMMENT ON COLUMN remand.notifications.message_id IS 'the message it went into; null: in none yet';
+
+COMMENT ON COLUMN remand.notifications.state IS 'pending, sent or given_up';
+
+COMMENT ON COLUMN remand.notifications.due_at IS 'pending: when it is next sent; a claim moves it on as its lease';
+
+COMMENT ON COLUMN remand.notifications.attempts IS 'times its message was sent or tried';
+
+COMMENT ON COLUMN remand.notifications.last_error IS 'why the last try failed, redacted';
+
+COMMENT ON COLUMN remand.notifications.sent_at IS 'when the target took it';
+
+CREATE TABLE remand.notification_targets (
+  name TEXT NOT NULL,
+  next_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  failures INTEGER DEFAULT 0 NOT NULL,
+  sent_at TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (name)
+);
+
+COMMENT ON TABLE remand.notification_targets IS 'How the targets of notices fare; who sends to one holds its row.';
+
+COMMENT ON COLUMN remand.notification_targets.name IS 'name of a target in the settings';
+
+COMMENT ON COLUMN remand.notification_targets.next_at IS 'not before then is anything sent to it';
+
+COMMENT ON COLUMN remand.notification_targets.failures IS 'tries that failed in a row';
+
+COMMENT ON COLUMN remand.notification_targets.sent_at IS 'when it last took a message; null: never';
+
 CREATE TABLE remand.run_queue (
   workflow_id UUID NOT NULL,
   step TEXT NOT NULL,
@@ -800,6 +874,58 @@ COMMENT ON COLUMN remand.idempotency_keys.busy_until IS 'until when whoever acts
 COMMENT ON COLUMN remand.idempotency_keys.status IS 'HTTP status of the answer; null: there is none yet';
 
 COMMENT ON COLUMN remand.idempotency_keys.answer IS 'its body';
+
+CREATE TABLE remand.sweep_runs (
+  name TEXT NOT NULL,
+  last_started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  last_success_at TIMESTAMP WITH TIME ZONE,
+  last_duration_seconds FLOAT NOT NULL,
+  last_moved INTEGER DEFAULT '0' NOT NULL,
+  last_moved_at TIMESTAMP WITH TIME ZONE,
+  failures_in_a_row INTEGER DEFAULT '0' NOT NULL,
+  failing_since TIMESTAMP WITH TIME ZONE,
+  last_failed_at TIMESTAMP WITH TIME ZONE,
+  last_error TEXT,
+  last_error_message TEXT,
+  runs BIGINT DEFAULT '0' NOT NULL,
+  failures BIGINT DEFAULT '0' NOT NULL,
+  moved BIGINT DEFAULT '0' NOT NULL,
+  worker UUID NOT NULL,
+  PRIMARY KEY (name)
+)
+ WITH (fillfactor = 50);
+
+COMMENT ON TABLE remand.sweep_runs IS 'One row a sweep, written a few times a minute at most while nothing moves: no log of runs.';
+
+COMMENT ON COLUMN remand.sweep_runs.name IS 'of the sweep, as beat rings it';
+
+COMMENT ON COLUMN remand.sweep_runs.last_started_at IS 'begin of the last run that was noted';
+
+COMMENT ON COLUMN remand.sweep_runs.last_success_at IS 'end of the last run that went well; null: none did';
+
+COMMENT ON COLUMN remand.sweep_runs.last_duration_seconds IS 'of the last run that was noted';
+
+COMMENT ON COLUMN remand.sweep_runs.last_moved IS 'rows the last run that moved any has moved';
+
+COMMENT ON COLUMN remand.sweep_runs.last_moved_at IS 'when that was; null: none moved any';
+
+COMMENT ON COLUMN remand.sweep_runs.failures_in_a_row IS 'runs that failed since one went well';
+
+COMMENT ON COLUMN remand.sweep_runs.failing_since IS 'when the first of them failed; null: none did';
+
+COMMENT ON COLUMN remand.sweep_runs.last_failed_at IS 'when a run last failed; null: none did';
+
+COMMENT ON COLUMN remand.sweep_runs.last_error IS 'class of the last failure';
+
+COMMENT ON COLUMN remand.sweep_runs.last_error_message IS 'of the last failure, secrets masked';
+
+COMMENT ON COLUMN remand.sweep_runs.runs IS 'runs that ended, since ever';
+
+COMMENT ON COLUMN remand.sweep_runs.failures IS 'of them those that failed';
+
+COMMENT ON COLUMN remand.sweep_runs.moved IS 'rows they moved, since ever';
+
+COMMENT ON COLUMN remand.sweep_runs.worker IS 'incarnation that noted last';
 
 CREATE TABLE remand.transition_rule (
   kind TEXT NOT NULL,

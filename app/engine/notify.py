@@ -1,0 +1,90 @@
+"""Enqueue notices for people outside, in the transaction of the fact that they tell.
+
+A notice is an obligation as durable as the fact itself; the sweep `notify` meets it later. Where no target
+wants a kind, nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from app.config import Settings
+from app.domain.notices import Notice, NoticeKind
+from app.store import notices
+from app.store.ids import new_id
+from app.store.session import Connection
+from remand.redact import redact_json
+
+_PAGES: Final = {
+    NoticeKind.WORKFLOW_STALE_SOON: "workflows",
+    NoticeKind.WORKFLOW_STALE: "workflows",
+    NoticeKind.DEAD_LETTER_OPENED: "dlq/letters",
+    NoticeKind.GROUP_OPENED: "dlq/groups",
+    NoticeKind.GROUP_GREW: "dlq/groups",
+    NoticeKind.GROUP_REOPENED: "dlq/groups",
+    NoticeKind.REDRIVE_STOPPED: "redrives",
+}
+_LONGEST_TITLE = 300
+
+
+def wanted(settings: Settings, kind: NoticeKind) -> bool:
+    """Say whether any target is told of that kind: ask before gathering what only a notice needs."""
+    return any(kind in target.kinds for target in settings.notify.targets)
+
+
+def enqueue(connection: Connection, settings: Settings, notice: Notice, now: datetime) -> int:
+    """Store a notice for every target that wants its kind; return for how many it is new.
+
+    Transaction: joins that of the fact. Idempotent: by kind, subject and occurrence.
+    """
+    return enqueue_many(connection, settings, [notice], now)
+
+
+def enqueue_many(connection: Connection, settings: Settings, told: Iterable[Notice], now: datetime) -> int:
+    """As `enqueue`, for many at once."""
+    targets = settings.notify.targets
+    if not targets:
+        return 0
+    unique = {(one.kind, str(one.subject_id), one.occurrence): one for one in told}
+    rows = [
+        {
+            "id": new_id(),
+            "target": target.name,
+            "kind": one.kind,
+            "subject_id": str(one.subject_id),
+            "occurrence": one.occurrence,
+            "payload": payload,
+            "created_at": now,
+            "due_at": now,
+        }
+        for one in unique.values()
+        if wanted(settings, one.kind)
+        for payload in (_payload(one, settings),)
+        for target in targets
+        if one.kind in target.kinds
+    ]
+    return notices.add(connection, rows)
+
+
+def _payload(notice: Notice, settings: Settings) -> dict[str, Any]:
+    payload = {
+        "title": notice.title[:_LONGEST_TITLE],
+        "facts": dict(notice.facts),
+        "link": link(notice, settings),
+    }
+    redacted: dict[str, Any] = redact_json(payload, settings.redact_keys)
+    return redacted
+
+
+def link(notice: Notice, settings: Settings) -> str | None:
+    """Return the page of the dashboard that shows what a notice is about; None: nobody said where that is."""
+    base = settings.web.dashboard_url
+    if base is None:
+        return None
+    if notice.kind is NoticeKind.BREAKER_OPENED:
+        return f"{base}/breakers"
+    page = _PAGES.get(notice.kind)
+    return base if page is None else f"{base}/{page}/{quote(str(notice.subject_id), safe='')}"
