@@ -13,6 +13,8 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from app.telemetry.events import EVENTS, EventName
+from app.telemetry.metrics import LOGGED_EVENTS
+from app.telemetry.tally import count
 from remand.redact import redact_json
 
 LOGGER = "remand"
@@ -54,7 +56,10 @@ def log(event: EventName, **fields: object) -> None:
     spec = EVENTS.get(event)
     if spec is None:
         raise LookupError(f"no event {event!r} in the catalogue: add it to app/telemetry/events.py")
-    if spec.level < _threshold.level or _silent.get():
+    if _silent.get():
+        return
+    count(LOGGED_EVENTS, event)
+    if spec.level < _threshold.level:
         return
     structlog.stdlib.get_logger(LOGGER).log(spec.level, event, **fields)
 

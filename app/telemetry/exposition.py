@@ -1,0 +1,63 @@
+"""Counts as Prometheus reads them. Who is not scraped does not import it: the library takes its time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import assert_never
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.registry import Collector
+
+from app.telemetry.metrics import METRICS, Metric, Source
+from app.telemetry.tally import Series
+
+
+class Exposed(Collector):
+    """What a scrape finds: every metric of some sources, with the series there are."""
+
+    def __init__(self, series: Callable[[], Series], *sources: Source) -> None:
+        self._series = series
+        self._metrics = [one for one in METRICS.values() if one.source in sources]
+
+    def collect(self) -> Iterator[Family]:
+        """Yield a family for each metric, in the order of the catalogue."""
+        found: defaultdict[str, list[tuple[tuple[str, ...], Sequence[float]]]] = defaultdict(list)
+        for (name, labels), kept in sorted(self._series().items()):
+            found[name].append((labels, kept))
+        for metric in self._metrics:
+            family = _empty(metric)
+            for labels, numbers in found[metric.name]:
+                _add(family, metric, labels, numbers)
+            yield family
+
+
+def written(exposed: Collector, accept: str) -> tuple[bytes, str]:
+    """Return the text and its content type, in the format that `accept` (a header) asks for."""
+    encode, content_type = choose_encoder(accept)
+    return encode(exposed), content_type
+
+
+def _empty(metric: Metric) -> Family:
+    match metric.kind:
+        case "counter":
+            return CounterMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+        case "gauge":
+            return GaugeMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+        case "histogram":
+            return HistogramMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+        case _:
+            assert_never(metric.kind)
+
+
+def _add(family: Family, metric: Metric, labels: Sequence[str], numbers: Sequence[float]) -> None:
+    if isinstance(family, HistogramMetricFamily):
+        *counts, total = numbers
+        bounds = (*(repr(one) for one in metric.buckets), "+Inf")
+        family.add_metric(labels, list(zip(bounds, accumulate(counts), strict=True)), total)
+    else:
+        assert isinstance(family, CounterMetricFamily | GaugeMetricFamily)
+        family.add_metric(labels, numbers[0])

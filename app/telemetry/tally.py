@@ -1,0 +1,149 @@
+"""What a process counts in memory until it is asked for it, or tells another.
+
+Nothing is counted until `start`; until then a call costs one comparison.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from app.telemetry.metrics import METRICS, Metric
+
+Key = tuple[str, tuple[str, ...]]
+"""Name of a metric, values of its labels."""
+Series = dict[Key, list[float]]
+"""A counter is one number; a histogram one for each bucket, that beyond the last, and the sum."""
+
+MAX_SERIES: Final = 500
+"""Most series of one metric; what comes later counts under `OTHER`."""
+OTHER: Final = "other"
+MAX_LABEL: Final = 200
+FLUSH_SECONDS: Final = 1.0
+
+
+class Tally:
+    """Counts in memory. Every method is safe to call from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._series: Series = {}
+        self._many: dict[str, int] = {}
+
+    def count(self, metric: Metric, labels: tuple[str, ...], by: float) -> None:
+        """Add to a counter."""
+        with self._lock:
+            self._of(metric, labels)[0] += by
+
+    def observe(self, metric: Metric, labels: tuple[str, ...], value: float) -> None:
+        """Add a value to a histogram."""
+        place = bisect_left(metric.buckets, value)
+        with self._lock:
+            numbers = self._of(metric, labels)
+            numbers[place] += 1
+            numbers[-1] += value
+
+    def add(self, series: Mapping[Key, Sequence[float]]) -> None:
+        """Add what was counted elsewhere; a metric of another version of the code is left out."""
+        with self._lock:
+            for (name, labels), numbers in series.items():
+                metric = METRICS.get(name)
+                if metric is not None:
+                    mine = self._of(metric, labels)
+                    mine[:] = [a + b for a, b in zip(mine, numbers, strict=True)]
+
+    def take(self) -> Series:
+        """Take everything out."""
+        with self._lock:
+            series, self._series, self._many = self._series, {}, {}
+            return series
+
+    def seen(self) -> Series:
+        """Return a copy of everything."""
+        with self._lock:
+            return {key: list(numbers) for key, numbers in self._series.items()}
+
+    def _of(self, metric: Metric, labels: tuple[str, ...]) -> list[float]:
+        found = self._series.get((metric.name, labels))
+        return found if found is not None else self._new(metric, labels)
+
+    def _new(self, metric: Metric, labels: tuple[str, ...]) -> list[float]:
+        assert len(labels) == len(metric.labels)
+        many = self._many.get(metric.name, 0)
+        kept = tuple(one[:MAX_LABEL] for one in labels) if many < MAX_SERIES else (OTHER,) * len(labels)
+        key = (metric.name, kept)
+        if key not in self._series:
+            self._many[metric.name] = many + 1
+            self._series[key] = [0.0] * metric.width
+        return self._series[key]
+
+
+class _Process:
+    """What this process counts into, and whom it tells."""
+
+    tally: Tally | None = None
+    tell: Callable[[Series], bool] | None = None
+    due = 0.0
+
+
+def start(tell: Callable[[Series], bool] | None = None) -> Tally:
+    """Count from now on; return where.
+
+    `tell`: takes the counts over, False: not now; None: they stay here.
+    """
+    _Process.tally = Tally()
+    _Process.tell = tell
+    for metric in METRICS.values():
+        if metric.source == "process" and not metric.labels:
+            # A counter that appears with its first event has no increase: it begins at 0.
+            _Process.tally.add({(metric.name, ()): [0.0] * metric.width})
+    return _Process.tally
+
+
+def stop() -> None:
+    """Count no more."""
+    _Process.tally = _Process.tell = None
+
+
+def counted() -> Series:
+    """Return what this process has counted and told nobody."""
+    return {} if _Process.tally is None else _Process.tally.seen()
+
+
+def count(metric: Metric, *labels: str, by: float = 1) -> None:
+    """Add to a counter of this process."""
+    if _Process.tally is not None:
+        _Process.tally.count(metric, labels, by)
+
+
+def observe(metric: Metric, value: float, *labels: str) -> None:
+    """Add a value, in the unit of the name, to a histogram of this process."""
+    if _Process.tally is not None:
+        _Process.tally.observe(metric, labels, value)
+
+
+def flush(*, now: bool = False) -> None:
+    """Tell what was counted, if it is time or at once; what cannot be told is kept. Never raises."""
+    tally, tell = _Process.tally, _Process.tell
+    if tally is None or tell is None:
+        return
+    at = time.monotonic()
+    if not now and at < _Process.due:
+        return
+    _Process.due = at + FLUSH_SECONDS
+    series = tally.take()
+    if series and not tell(series):
+        tally.add(series)
+
+
+def _afresh() -> None:
+    # Another thread of the parent may have held the lock; what it counted is the parent's to tell.
+    if _Process.tally is not None:
+        _Process.tally = Tally()
+
+
+os.register_at_fork(after_in_child=_afresh)
