@@ -1,0 +1,164 @@
+"""The partitions of the live tables as the catalogue has them, and DDL that live work never waits for long.
+
+The table of a period is called `<table>_<name of the period>`; its bounds are the smallest UUIDv7 of the
+period's first instant and of the first instant after it.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Literal, TypeVar
+from uuid import UUID
+
+import psycopg2
+import sqlalchemy as sa
+
+from app.domain.errors import Busy
+from app.domain.partitions import Period
+from app.store.ids import instant_of
+from app.store.session import Connection, Database
+from app.store.tables import PARTITIONED
+
+T = TypeVar("T")
+Home = Literal["live", "archive", "none"]
+LOCK_TIMEOUT_SECONDS = 0.2
+"""Longest wait for a lock: everybody else waits behind whoever asks for an exclusive one."""
+HOLD_SECONDS = 1.0
+"""Longest statement once the lock is held."""
+ATTEMPTS = 5
+
+_CATALOGUE = """
+select p.relname::text, c.relname::text, pg_get_expr(c.relpartbound, c.oid), h.relname::text,
+       greatest(c.reltuples, 0)::bigint, pg_total_relation_size(c.oid)
+  from unnest(%s::text[]) p (relname)
+  join pg_class c on c.relname ~ ('^' || p.relname || '_[0-9]{4}_') and c.relkind = 'r'
+                 and c.relnamespace = to_regnamespace('remand')
+  left join pg_inherits i on i.inhrelid = c.oid
+  left join pg_class h on h.oid = i.inhparent
+ order by array_position(%s::text[], p.relname), c.relname
+"""
+_BOUNDS = re.compile(r"FOR VALUES FROM \('([0-9a-f-]{36})'\) TO \('([0-9a-f-]{36})'\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One table of a period, wherever it belongs."""
+
+    table: str
+    """The partitioned table: workflows, steps, attempts or history."""
+    name: str
+    """Of its period."""
+    home: Home
+    """"live", "archive", or "none": it is attached nowhere, so that nobody sees its rows."""
+    starts_at: datetime | None
+    """None: attached nowhere, or its bounds are no UUIDs."""
+    ends_at: datetime | None
+    rows: int
+    """Estimate of the last analyze; 0 before the first."""
+    bytes: int
+    """With indexes and TOAST."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A period that at least one live table has."""
+
+    name: str
+    starts_at: datetime
+    ends_at: datetime
+    attached: bool
+    """True: to all four tables."""
+    tables: tuple[str, ...]
+    """The tables it is attached to."""
+    workflows: int
+    """Estimate of the last analyze."""
+    bytes: int
+    """Of all its tables, with indexes and TOAST."""
+
+    @property
+    def period(self) -> Period:
+        """Its name and bounds alone."""
+        return Period(self.name, self.starts_at, self.ends_at)
+
+
+def catalogue(database: Database) -> list[Partition]:
+    """Return every table of a period: live, archived or attached nowhere. Transaction: own."""
+    tables = list(PARTITIONED)
+    found = database.call(_CATALOGUE, (tables, tables))
+    return [
+        Partition(table, name.removeprefix(f"{table}_"), _home(table, parent), *_bounds(bound), rows, size)
+        for table, name, bound, parent, rows, size in found
+    ]
+
+
+def periods(database: Database) -> list[Standing]:
+    """Return the periods that the live tables have, in order of time. Transaction: own."""
+    live = [one for one in catalogue(database) if one.home == "live" and one.starts_at and one.ends_at]
+    live.sort(key=lambda one: (one.starts_at, one.ends_at, one.name))
+    return [
+        Standing(name, starts_at, ends_at, len(them) == len(PARTITIONED), tuple(one.table for one in them),
+                 sum(one.rows for one in them if one.table == "workflows"), sum(one.bytes for one in them))
+        for (starts_at, ends_at, name), group in groupby(
+            live, key=lambda one: (one.starts_at, one.ends_at, one.name))
+        if (them := list(group)) and starts_at and ends_at
+    ]  # fmt: skip
+
+
+def change_tables(
+    database: Database,
+    act: Callable[[Connection], T],
+    *,
+    wait_seconds: float = LOCK_TIMEOUT_SECONDS,
+    attempts: int = ATTEMPTS,
+    pause: Callable[[float], None] = time.sleep,
+) -> T:
+    """Run DDL in a transaction that waits for no lock longer than `wait_seconds`; try again if it had to.
+
+    One such change at a time: two sweeps, or a sweep and the archive, take turns. `act` may run repeatedly.
+
+    Raises:
+        Busy: others held what it wants each time; nothing was changed.
+
+    Transaction: own.
+    """
+    for left in reversed(range(attempts)):
+        try:
+            with database.begin() as connection:
+                limit = f"{wait_seconds * 1000:.0f}ms"
+                connection.exec_driver_sql("select set_config('lock_timeout', %s, true)", (limit,))
+                connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('remand.change_tables'))")
+                return act(connection)
+        except Busy:
+            if not left:
+                raise
+            pause(wait_seconds * random.uniform(0.5, 2.0))
+    raise AssertionError("attempts must be at least 1")
+
+
+def limit_hold(connection: Connection, seconds: float = HOLD_SECONDS) -> None:
+    """Let no later statement of this transaction run longer: call it once the locks are held."""
+    connection.exec_driver_sql(
+        "select set_config('statement_timeout', %s, true)", (f"{seconds * 1000:.0f}ms",)
+    )
+
+
+def ran_too_long(error: BaseException) -> bool:
+    """Tell whether a statement was ended because of `limit_hold`; its transaction changed nothing."""
+    return isinstance(error, sa.exc.DBAPIError) and isinstance(error.orig, psycopg2.errors.QueryCanceled)
+
+
+def _home(table: str, parent: str | None) -> Home:
+    if parent is None:
+        return "none"
+    return "live" if parent == table else "archive"
+
+
+def _bounds(expression: str | None) -> tuple[datetime | None, datetime | None]:
+    found = _BOUNDS.fullmatch(expression or "")
+    return (instant_of(UUID(found[1])), instant_of(UUID(found[2]))) if found else (None, None)
