@@ -9,6 +9,13 @@ begin
       select date_trunc('hour', n.opened_at), max(n.opened_at), n.group_id, n.namespace, n.template, n.dead_queue,
              n.reason, n.category, n.policy, n.status, count(*), 0
         from changed n group by 1, 3, 4, 5, 6, 7, 8, 9, 10;
+  elsif tg_op = 'DELETE' then
+    -- Kept no longer: it is in no status now, but was opened and closed all the same.
+    insert into remand.dead_letter_deltas
+        (hour, at, group_id, namespace, template, dead_queue, reason, category, policy, status, amount, closed_seconds)
+      select null, max(o.opened_at), o.group_id, o.namespace, o.template, o.dead_queue, o.reason, o.category, o.policy,
+             o.status, -count(*), 0
+        from before o group by 3, 4, 5, 6, 7, 8, 9, 10;
   else
     insert into remand.dead_letter_deltas
         (hour, at, group_id, namespace, template, dead_queue, reason, category, policy, status, amount, closed_seconds)

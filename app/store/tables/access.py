@@ -30,6 +30,7 @@ audit_log = sa.Table(
         postgresql_where=sa.text("workflow_id IS NOT NULL"),
     ),
     sa.Index("audit_log_by_person", "by", sa.text("id DESC")),
+    sa.Index("audit_log_by_age", "at"),
     comment="Every change that somebody decided, with before and after; append-only.",
 )
 
@@ -75,6 +76,7 @@ login_codes = sa.Table(
     column("role", sa.Text, "what they may do then"),
     column("expires_at", instant, "until when it can be used, once"),
     one_of("role", Role, "login_codes_role"),
+    sa.Index("login_codes_by_end", "expires_at"),
     comment="Links that sign in once, as `remand up` prints; a used one is deleted.",
 )
 
@@ -99,6 +101,7 @@ api_tokens = sa.Table(
     column("revoked_at", instant, "when it was revoked; null: it was not", nullable=True),
     one_of("role", Role, "api_tokens_role"),
     sa.UniqueConstraint("token_hash", name="api_tokens_hash"),
+    sa.Index("api_tokens_by_end", sa.text("coalesce(revoked_at, expires_at)")),
     sa.Index("api_tokens_by_name", "name", unique=True, postgresql_where=sa.text("revoked_at IS NULL")),
     comment="What programs sign in with.",
 )

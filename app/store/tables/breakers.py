@@ -56,6 +56,7 @@ breaker_moves = sa.Table(
         name="breaker_legal_move",
     ),
     sa.CheckConstraint("kind = 'breaker'", name="kind_breaker"),
+    sa.Index("breaker_moves_by_age", "at"),
     comment="Every move of every breaker.",
 )
 
@@ -82,6 +83,7 @@ retry_budgets = sa.Table(
     column("handler", sa.Text, "registered name of the handler"),
     column("next_at", instant, "the next free turn of a retry beyond the budget"),
     sa.PrimaryKeyConstraint("namespace", "handler"),
+    sa.Index("retry_budgets_by_age", "next_at"),
     comment="How far retries beyond the budget are spread already.",
 )
 

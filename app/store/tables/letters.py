@@ -156,6 +156,8 @@ dead_letters = sa.Table(
         sa.text("id DESC"),
         postgresql_where=sa.text("status = 'investigating'"),
     ),
+    # What is pruned, oldest first.
+    sa.Index("dead_letters_closed", "closed_at", postgresql_where=sa.text("closed_at IS NOT NULL")),
     sa.Index("dead_letters_to_requeue", "requeue_at", postgresql_where=sa.text("requeue_at IS NOT NULL")),
     comment="One investigation per row: what happened, in which state, who looks at it, how it was resolved.",
 )
@@ -169,8 +171,8 @@ dead_letter_notes = sa.Table(
     column("at", instant, "when it was written"),
     column("author", sa.Text, "who wrote it; 'remand' for the product itself"),
     column("text", sa.Text, "the note"),
-    sa.ForeignKeyConstraint(["dead_letter_id"], ["remand.dead_letters.id"]),
-    sa.ForeignKeyConstraint(["group_id"], ["remand.dead_letter_groups.id"]),
+    sa.ForeignKeyConstraint(["dead_letter_id"], ["remand.dead_letters.id"], ondelete="CASCADE"),
+    sa.ForeignKeyConstraint(["group_id"], ["remand.dead_letter_groups.id"], ondelete="CASCADE"),
     sa.CheckConstraint("(dead_letter_id IS NULL) <> (group_id IS NULL)", name="of_one_thing"),
     sa.Index("dead_letter_notes_by_letter", "dead_letter_id", "id"),
     sa.Index("dead_letter_notes_by_group", "group_id", "id"),

@@ -116,5 +116,6 @@ workers = sa.Table(
     column("heartbeat_at", instant, "last sign of life"),
     column("stopped_at", instant, "when it said goodbye or was found gone", nullable=True),
     sa.Index("workers_live", "heartbeat_at", postgresql_where=sa.text("stopped_at IS NULL")),
+    sa.Index("workers_stopped", "stopped_at", postgresql_where=sa.text("stopped_at IS NOT NULL")),
     comment="Worker registry: one row per start of a worker.",
 )

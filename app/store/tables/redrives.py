@@ -68,6 +68,7 @@ redrives = sa.Table(
         "id",
         postgresql_where=sa.text("state IN ('planned', 'pending', 'canary', 'running')"),
     ),
+    sa.Index("redrives_ended", "ended_at", postgresql_where=sa.text("ended_at IS NOT NULL")),
     comment="Decisions about many dead letters: durable orders that sweeps carry out.",
 )
 

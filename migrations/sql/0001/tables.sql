@@ -15,6 +15,8 @@ CREATE TABLE remand.audit_log (
   PRIMARY KEY (id)
 );
 
+CREATE INDEX audit_log_by_age ON remand.audit_log (at);
+
 CREATE INDEX audit_log_by_person ON remand.audit_log (by, id DESC);
 
 CREATE INDEX audit_log_by_subject ON remand.audit_log (kind, subject, id DESC);
@@ -86,6 +88,8 @@ CREATE TABLE remand.login_codes (
   CONSTRAINT login_codes_role CHECK (role IN ('viewer', 'operator', 'admin'))
 );
 
+CREATE INDEX login_codes_by_end ON remand.login_codes (expires_at);
+
 COMMENT ON TABLE remand.login_codes IS 'Links that sign in once, as `remand up` prints; a used one is deleted.';
 
 COMMENT ON COLUMN remand.login_codes.code_hash IS 'SHA-256 of the code in the link';
@@ -112,6 +116,8 @@ CREATE TABLE remand.api_tokens (
   CONSTRAINT api_tokens_role CHECK (role IN ('viewer', 'operator', 'admin')),
   CONSTRAINT api_tokens_hash UNIQUE (token_hash)
 );
+
+CREATE INDEX api_tokens_by_end ON remand.api_tokens (coalesce(revoked_at, expires_at));
 
 CREATE UNIQUE INDEX api_tokens_by_name ON remand.api_tokens (name) WHERE revoked_at IS NULL;
 
@@ -243,6 +249,8 @@ CREATE TABLE remand.retry_budgets (
   next_at TIMESTAMP WITH TIME ZONE NOT NULL,
   PRIMARY KEY (namespace, handler)
 );
+
+CREATE INDEX retry_budgets_by_age ON remand.retry_budgets (next_at);
 
 COMMENT ON TABLE remand.retry_budgets IS 'How far retries beyond the budget are spread already.';
 
@@ -693,6 +701,8 @@ CREATE TABLE remand.workers (
 
 CREATE INDEX workers_live ON remand.workers (heartbeat_at) WHERE stopped_at IS NULL;
 
+CREATE INDEX workers_stopped ON remand.workers (stopped_at) WHERE stopped_at IS NOT NULL;
+
 COMMENT ON TABLE remand.workers IS 'Worker registry: one row per start of a worker.';
 
 COMMENT ON COLUMN remand.workers.id IS 'incarnation: new at each start';
@@ -766,6 +776,8 @@ CREATE TABLE remand.redrives (
   CONSTRAINT ended_means_over CHECK ((ended_at IS NOT NULL) = (state IN ('finished', 'cancelled'))),
   CONSTRAINT every_letter_counted CHECK (total = waiting + sent + succeeded + failed + skipped + not_found)
 );
+
+CREATE INDEX redrives_ended ON remand.redrives (ended_at) WHERE ended_at IS NOT NULL;
 
 CREATE INDEX redrives_moving ON remand.redrives (id) WHERE state IN ('planned', 'pending', 'canary', 'running');
 
@@ -1265,6 +1277,8 @@ CREATE TABLE remand.breaker_moves (
   CONSTRAINT kind_breaker CHECK (kind = 'breaker')
 );
 
+CREATE INDEX breaker_moves_by_age ON remand.breaker_moves (at);
+
 COMMENT ON TABLE remand.breaker_moves IS 'Every move of every breaker.';
 
 COMMENT ON COLUMN remand.breaker_moves.name IS 'breakers.name';
@@ -1365,6 +1379,8 @@ CREATE INDEX dead_letters_by_status ON remand.dead_letters (status, id DESC);
 CREATE INDEX dead_letters_by_workflow ON remand.dead_letters (workflow_id);
 
 CREATE INDEX dead_letters_claimed ON remand.dead_letters (claimed_by, id DESC) WHERE status = 'investigating';
+
+CREATE INDEX dead_letters_closed ON remand.dead_letters (closed_at) WHERE closed_at IS NOT NULL;
 
 CREATE INDEX dead_letters_open ON remand.dead_letters (id DESC) WHERE status IN ('pending', 'investigating');
 
@@ -1590,8 +1606,8 @@ CREATE TABLE remand.dead_letter_notes (
   author TEXT NOT NULL,
   text TEXT NOT NULL,
   PRIMARY KEY (id),
-  FOREIGN KEY(dead_letter_id) REFERENCES remand.dead_letters (id),
-  FOREIGN KEY(group_id) REFERENCES remand.dead_letter_groups (id),
+  FOREIGN KEY(dead_letter_id) REFERENCES remand.dead_letters (id) ON DELETE CASCADE,
+  FOREIGN KEY(group_id) REFERENCES remand.dead_letter_groups (id) ON DELETE CASCADE,
   CONSTRAINT of_one_thing CHECK ((dead_letter_id IS NULL) <> (group_id IS NULL))
 );
 
