@@ -1,6 +1,8 @@
-"""One task a sweep; beat rings them, see `beat_schedule.py`."""
+"""One task a sweep; beat rings them, see `beat_schedule.py`. Each runs through what notes how it went."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from app.engine.sweeps.expire import expire as sweep_expire
 from app.engine.sweeps.partitions import partitions as sweep_partitions
@@ -8,48 +10,59 @@ from app.engine.sweeps.redrive import redrive as sweep_redrive
 from app.engine.sweeps.requeue import requeue as sweep_requeue
 from app.engine.sweeps.rescue import rescue as sweep_rescue
 from app.engine.sweeps.ring import ring as sweep_ring
+from app.engine.sweeps.runs import Sweep
 from app.engine.sweeps.stalled import stalled as sweep_stalled
 from workers import process
 from workers.celery import app
 
 
-@app.task(name="remand.sweep.ring", ignore_result=True)
+def swept(name: str, sweep: Sweep) -> None:
+    """Run a sweep; a new one comes through here, too."""
+    process.sweeps().run(name, sweep)
+
+
+def _task(name: str) -> Any:
+    # A sweep that fails is a failed task, and said once, in our own words: not again by Celery.
+    return app.task(name=f"remand.sweep.{name}", ignore_result=True, throws=(Exception,))
+
+
+@_task("ring")
 def ring() -> None:
     """Wake due retries, ring where work waits unheard."""
-    sweep_ring(process.engine())
+    swept("ring", sweep_ring)
 
 
-@app.task(name="remand.sweep.rescue", ignore_result=True)
+@_task("rescue")
 def rescue() -> None:
     """Take back the attempts of workers that are gone."""
-    sweep_rescue(process.engine())
+    swept("rescue", sweep_rescue)
 
 
-@app.task(name="remand.sweep.redrive", ignore_result=True)
+@_task("redrive")
 def redrive(bell: str = "") -> None:  # noqa: ARG001 - a bell of this queue names it
     """Move bulk verbs on dead letters on; rung by beat, and at once when one is started."""
-    sweep_redrive(process.engine())
+    swept("redrive", sweep_redrive)
 
 
-@app.task(name="remand.sweep.requeue", ignore_result=True)
+@_task("requeue")
 def requeue() -> None:
     """Send dead letters back to work that go by themselves."""
-    sweep_requeue(process.engine())
+    swept("requeue", sweep_requeue)
 
 
-@app.task(name="remand.sweep.expire", ignore_result=True)
+@_task("expire")
 def expire() -> None:
     """Make dead letters of workflows that are past their deadline."""
-    sweep_expire(process.engine())
+    swept("expire", sweep_expire)
 
 
-@app.task(name="remand.sweep.stalled", ignore_result=True)
+@_task("stalled")
 def stalled() -> None:
     """Make dead letters of what nobody takes up and of what can never start."""
-    sweep_stalled(process.engine())
+    swept("stalled", sweep_stalled)
 
 
-@app.task(name="remand.sweep.partitions", ignore_result=True)
+@_task("partitions")
 def partitions() -> None:
     """Create the partitions of the coming months."""
-    sweep_partitions(process.engine())
+    swept("partitions", sweep_partitions)

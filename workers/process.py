@@ -10,6 +10,7 @@ from app.bell import CeleryBell
 from app.engine.books import Books, load_books
 from app.engine.context import Engine
 from app.engine.drain import Drain
+from app.engine.sweeps.runs import SweepRuns
 from app.engine.watch import Watch
 from app.runtime import Runtime
 from app.store.ids import new_id
@@ -39,6 +40,11 @@ def drain() -> Drain:
     return _drain(os.getpid(), threading.get_ident())
 
 
+def sweeps() -> SweepRuns:
+    """Return what runs this process's sweeps and notes how they went."""
+    return _sweeps(os.getpid())
+
+
 @cache
 def books() -> Books:
     """Return the rules this worker knows: gathered before the fork, handlers imported, and inherited.
@@ -57,6 +63,11 @@ def _runtime(_pid: int) -> Runtime:
 @cache
 def _drain(_pid: int, _thread: int) -> Drain:
     return runtime().drain(INCARNATION, WATCH, books=books(), audience=_audience())
+
+
+@cache
+def _sweeps(_pid: int) -> SweepRuns:
+    return SweepRuns(engine(), INCARNATION)
 
 
 def _audience() -> StepEvents | None:

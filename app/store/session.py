@@ -7,7 +7,7 @@ trip; everything else opens a transaction (`Database.begin`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -150,7 +150,7 @@ class Database:
                 driver.autocommit = False
             pooled.close()
 
-    def call(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def call(self, sql: str, arguments: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement in its own transaction and return its rows: one round trip.
 
         Raises:

@@ -28,6 +28,11 @@ class Swept:
     forgotten: int
     """Plans that nobody started within a day."""
 
+    @property
+    def moved(self) -> int:
+        """How much was moved."""
+        return self.dealt_with + self.forgotten
+
 
 def redrive(engine: Engine) -> Swept:
     """Sweep once: move every redrive on as far as it goes now. Transaction: one a batch of each.

@@ -36,6 +36,11 @@ class Swept:
     """Not yet to be given up: other steps of the workflow are still under way."""
     rung: set[str] = field(default_factory=set)
 
+    @property
+    def moved(self) -> int:
+        """How much was moved."""
+        return self.requeued + self.exhausted
+
 
 def requeue(engine: Engine, batch: int = BATCH) -> Swept:
     """Sweep once, in batches until nothing is due. Transaction: one a batch.

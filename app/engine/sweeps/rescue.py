@@ -33,6 +33,11 @@ class Rescued:
     parked: int
     workers: int
 
+    @property
+    def moved(self) -> int:
+        """How much was moved."""
+        return self.attempts + self.parked
+
 
 def rescue(engine: Engine) -> Rescued:
     """Sweep once, in batches until nothing is left. Transaction: one a batch."""

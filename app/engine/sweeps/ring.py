@@ -28,6 +28,11 @@ class Rung:
     queues: tuple[str, ...]
     released: int = 0
 
+    @property
+    def moved(self) -> int:
+        """How much was moved."""
+        return self.woken + self.released
+
 
 def ring(engine: Engine) -> Rung:
     """Sweep once. Transaction: one for each 500 retries woken. Idempotent: a woken retry waits no more."""

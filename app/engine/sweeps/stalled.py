@@ -41,6 +41,11 @@ class Swept:
     still: int
     """Workflows that stood still for ever."""
 
+    @property
+    def moved(self) -> int:
+        """How much was moved."""
+        return self.unheard + self.still
+
 
 def stalled(engine: Engine, batch: int = BATCH) -> Swept:
     """Sweep once, in batches until nothing is left. Transaction: one a batch.

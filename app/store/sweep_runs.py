@@ -1,0 +1,104 @@
+"""How the sweeps fare: what each worker's process notes of its runs, added up in one row a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from uuid import UUID
+
+from app.clock import Clock
+from app.store.session import Database
+
+# Only columns without an index change: Postgres writes a new version of the row onto the same page.
+_NOTE = """
+with n as materialized (select coalesce(%(now)s, clock_timestamp()) t)
+insert into remand.sweep_runs as s
+  (name, last_started_at, last_success_at, last_duration_seconds, last_moved, last_moved_at,
+   failures_in_a_row, failing_since, last_failed_at, last_error, last_error_message,
+   runs, failures, moved, worker)
+select %(name)s, n.t - make_interval(secs => %(started_ago)s), n.t - make_interval(secs => %(success_ago)s),
+       %(duration_seconds)s, %(last_moved)s, case when %(last_moved)s > 0 then n.t end, %(failures_in_a_row)s,
+       n.t - make_interval(secs => %(failing_ago)s), n.t - make_interval(secs => %(failed_ago)s),
+       %(error)s, %(error_message)s, %(runs)s, %(failures)s, %(moved)s, %(worker)s
+  from n
+on conflict (name) do update set
+  last_started_at = greatest(s.last_started_at, excluded.last_started_at),
+  last_success_at = greatest(s.last_success_at, excluded.last_success_at),
+  last_duration_seconds = excluded.last_duration_seconds,
+  last_moved = case when excluded.last_moved > 0 then excluded.last_moved else s.last_moved end,
+  last_moved_at = coalesce(excluded.last_moved_at, s.last_moved_at),
+  failures_in_a_row = excluded.failures_in_a_row
+                      + case when excluded.last_success_at is null then s.failures_in_a_row else 0 end,
+  failing_since = coalesce(case when excluded.last_success_at is null then s.failing_since end,
+                           excluded.failing_since),
+  last_failed_at = greatest(s.last_failed_at, excluded.last_failed_at),
+  last_error = coalesce(excluded.last_error, s.last_error),
+  last_error_message = coalesce(excluded.last_error_message, s.last_error_message),
+  runs = s.runs + excluded.runs, failures = s.failures + excluded.failures, moved = s.moved + excluded.moved,
+  worker = excluded.worker
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What one process has to say of its runs of a sweep since it last said something."""
+
+    name: str
+    worker: UUID
+    runs: int
+    failures: int
+    failures_in_a_row: int
+    """Since the last of these runs that went well."""
+    moved: int
+    last_moved: int
+    """By the last of these runs that moved anything."""
+    duration_seconds: float
+    """Of the last of these runs."""
+    started_ago: float
+    """Seconds; as are the other `ago`s."""
+    success_ago: float | None
+    failing_ago: float | None
+    failed_ago: float | None
+    error: str | None
+    error_message: str | None
+    """Secrets masked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRun:
+    """A sweep as its row tells it."""
+
+    name: str
+    last_started_at: datetime
+    last_success_at: datetime | None
+    last_duration_seconds: float
+    last_moved: int
+    last_moved_at: datetime | None
+    failures_in_a_row: int
+    failing_since: datetime | None
+    last_failed_at: datetime | None
+    last_error: str | None
+    last_error_message: str | None
+    runs: int
+    failures: int
+    moved: int
+    worker: UUID
+    hostname: str | None
+    """Node name of that worker; None: it is no longer listed."""
+
+
+_COLUMNS = ", ".join(f"s.{one.name}" for one in fields(SweepRun) if one.name != "hostname")
+
+
+def note(database: Database, clock: Clock, noted: Noted) -> None:
+    """Add to the row of a sweep. Transaction: own. Two at once add up."""
+    database.call(_NOTE, {**asdict(noted), "now": clock.fixed()})
+
+
+def sweep_runs(database: Database) -> list[SweepRun]:
+    """Return the sweeps that ever ran, by name. Transaction: own."""
+    rows = database.call(
+        f"select {_COLUMNS}, w.hostname from remand.sweep_runs s"
+        " left join remand.workers w on w.id = s.worker order by s.name"
+    )
+    return [SweepRun(*row) for row in rows]

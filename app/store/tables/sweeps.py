@@ -1,0 +1,29 @@
+"""How the sweeps fare: one row each, so that one that fails or never runs is seen."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from app.store.tables.columns import column, instant, metadata
+
+sweep_runs = sa.Table(
+    "sweep_runs",
+    metadata,
+    column("name", sa.Text, "of the sweep, as beat rings it", primary_key=True),
+    column("last_started_at", instant, "begin of the last run that was noted"),
+    column("last_success_at", instant, "end of the last run that went well; null: none did", nullable=True),
+    column("last_duration_seconds", sa.Float, "of the last run that was noted"),
+    column("last_moved", sa.Integer, "rows the last run that moved any has moved", server_default="0"),
+    column("last_moved_at", instant, "when that was; null: none moved any", nullable=True),
+    column("failures_in_a_row", sa.Integer, "runs that failed since one went well", server_default="0"),
+    column("failing_since", instant, "when the first of them failed; null: none did", nullable=True),
+    column("last_failed_at", instant, "when a run last failed; null: none did", nullable=True),
+    column("last_error", sa.Text, "class of the last failure", nullable=True),
+    column("last_error_message", sa.Text, "of the last failure, secrets masked", nullable=True),
+    column("runs", sa.BigInteger, "runs that ended, since ever", server_default="0"),
+    column("failures", sa.BigInteger, "of them those that failed", server_default="0"),
+    column("moved", sa.BigInteger, "rows they moved, since ever", server_default="0"),
+    column("worker", sa.Uuid, "incarnation that noted last"),
+    comment="One row a sweep, written a few times a minute at most while nothing moves: no log of runs.",
+    postgresql_with={"fillfactor": "50"},
+)
