@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from uuid import UUID
@@ -93,6 +94,22 @@ _COLUMNS = ", ".join(f"s.{one.name}" for one in fields(SweepRun) if one.name != 
 def note(database: Database, clock: Clock, noted: Noted) -> None:
     """Add to the row of a sweep. Transaction: own. Two at once add up."""
     database.call(_NOTE, {**asdict(noted), "now": clock.fixed()})
+
+
+def add_figures(database: Database, sweep: str, figures: Mapping[str, int]) -> None:
+    """Add to what a sweep did since ever. Transaction: own. Two at once add up."""
+    database.call(
+        "insert into remand.sweep_figures as x (sweep, figure, amount)"
+        " select %s, f, a from unnest(%s::text[], %s::bigint[]) g(f, a) order by f"
+        " on conflict (sweep, figure) do update set amount = x.amount + excluded.amount",
+        (sweep, list(figures), list(figures.values())),
+    )
+
+
+def figures(database: Database) -> dict[tuple[str, str], int]:
+    """Return what the sweeps did since ever, by sweep and figure. Transaction: own."""
+    rows = database.call("select sweep, figure, amount from remand.sweep_figures order by 1, 2")
+    return {(row[0], row[1]): row[2] for row in rows}
 
 
 def sweep_runs(database: Database) -> list[SweepRun]:

@@ -84,6 +84,7 @@ _TABLES = (
     "dead_letter_groups",
     "queue_settings",
     "dead_queues",
+    "sweep_figures",
     "sweep_runs",
     "workers",
     "identities",

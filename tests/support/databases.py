@@ -33,7 +33,7 @@ _TABLES = (
     "attempts", "steps",
     "workflows", "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",
     "traffic",
-    "retry_budgets", "unclassified", "sweep_runs",
+    "retry_budgets", "unclassified", "sweep_figures", "sweep_runs",
 )  # fmt: skip
 
 

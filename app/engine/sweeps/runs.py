@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Protocol
 from uuid import UUID
 
@@ -17,6 +17,8 @@ from app.engine.context import Engine
 from app.store import sweep_runs
 from app.store.sweep_runs import Noted
 from app.telemetry import log
+from app.telemetry.metrics import SWEEP_SECONDS
+from app.telemetry.tally import observe
 from remand.errors import RemandError
 from remand.redact import redact_text
 
@@ -125,10 +127,12 @@ class SweepRuns:
             raise
         moved = _count(swept)
         self._ended(name, started_at, moved)
+        self._note_figures(name, _figures(swept))
         return moved
 
     def _ended(self, name: str, started_at: float, outcome: int | Exception) -> None:
         at = self._monotonic()
+        observe(SWEEP_SECONDS, at - started_at, name)
         with self._lock:
             tally = self._tallies.setdefault(name, _Tally())
             tally.started_at, tally.duration_seconds = started_at, at - started_at
@@ -182,6 +186,23 @@ class SweepRuns:
                 log("sweep.unnoted", sweep=name, error=type(error).__name__)
         else:
             self._tallies[name] = _Tally(noted_at=at)
+
+    def _note_figures(self, name: str, figures: dict[str, int]) -> None:
+        """Add to what the sweep did since ever; the database away, that is lost: it is for graphs."""
+        if not figures:
+            return
+        try:
+            sweep_runs.add_figures(self._engine.database, name, figures)
+        except RemandError as error:
+            log("sweep.unnoted", sweep=name, error=type(error).__name__)
+
+
+def _figures(swept: object) -> dict[str, int]:
+    """Return the numbers that a sweep returns, those that are not 0."""
+    if not is_dataclass(swept):
+        return {}
+    told = {one.name: getattr(swept, one.name) for one in fields(swept)}
+    return {name: value for name, value in told.items() if type(value) is int and value}
 
 
 def _count(swept: Moved | Sized | int) -> int:

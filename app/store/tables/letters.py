@@ -195,6 +195,9 @@ dead_letter_deltas = sa.Table(
     column("status", sa.Text, "which they came into, or left"),
     column("amount", sa.Integer, "letters; negative: they left it"),
     column("closed_seconds", sa.Float, "sum of the seconds from opened to closed, of those just closed"),
+    column("opened", sa.Integer, "letters just opened", server_default=sa.text("0")),
+    column("closed", sa.Integer, "letters just closed", server_default=sa.text("0")),
+    column("returned", sa.Integer, "of those opened: their step had one before", server_default=sa.text("0")),
     comment="Changes of letters not yet counted; only inserted and folded, so no writer waits for another.",
 )
 
@@ -211,6 +214,21 @@ dead_letter_counts = sa.Table(
     column("now", sa.BigInteger, "letters in it now"),
     column("ever", sa.BigInteger, "times a letter came into it"),
     column("closed_seconds", sa.Float, "sum of the seconds from opened to closed, of those closed into it"),
+    column(
+        "opened",
+        sa.BigInteger,
+        "letters opened in it, ever; moving them counts none",
+        server_default=sa.text("0"),
+    ),
+    column(
+        "closed",
+        sa.BigInteger,
+        "letters closed into it, ever; moving them counts none",
+        server_default=sa.text("0"),
+    ),
+    column(
+        "returned", sa.BigInteger, "of those opened: their step had one before", server_default=sa.text("0")
+    ),
     sa.PrimaryKeyConstraint("namespace", "template", "dead_queue", "reason", "category", "policy", "status"),
     comment="Letters, counted.",
 )

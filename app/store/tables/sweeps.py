@@ -6,6 +6,15 @@ import sqlalchemy as sa
 
 from app.store.tables.columns import column, instant, metadata
 
+sweep_figures = sa.Table(
+    "sweep_figures",
+    metadata,
+    column("sweep", sa.Text, "its name, as beat rings it", primary_key=True),
+    column("figure", sa.Text, "what was counted: a figure of what the sweep returns", primary_key=True),
+    column("amount", sa.BigInteger, "how much of it, since ever"),
+    comment="What each sweep did, since ever: never pruned, so that counters never go back.",
+)
+
 sweep_runs = sa.Table(
     "sweep_runs",
     metadata,

@@ -16,13 +16,15 @@ begin
      where d.seq in (select x.seq from remand.dead_letter_deltas x order by x.seq limit p_limit) returning d.*),
   counted as (
     insert into remand.dead_letter_counts as c
-        (namespace, template, dead_queue, reason, category, policy, status, now, ever, closed_seconds)
+        (namespace, template, dead_queue, reason, category, policy, status, now, ever, closed_seconds, opened, closed,
+         returned)
       select f.namespace, f.template, f.dead_queue, f.reason, f.category, f.policy, f.status, sum(f.amount),
-             sum(greatest(f.amount, 0)), sum(f.closed_seconds)
+             sum(greatest(f.amount, 0)), sum(f.closed_seconds), sum(f.opened), sum(f.closed), sum(f.returned)
         from folded f group by 1, 2, 3, 4, 5, 6, 7
       on conflict (namespace, template, dead_queue, reason, category, policy, status) do update
         set now = c.now + excluded.now, ever = c.ever + excluded.ever,
-            closed_seconds = c.closed_seconds + excluded.closed_seconds),
+            closed_seconds = c.closed_seconds + excluded.closed_seconds, opened = c.opened + excluded.opened,
+            closed = c.closed + excluded.closed, returned = c.returned + excluded.returned),
   trend as (
     insert into remand.dead_letter_hours as h (group_id, hour, opened)
       select f.group_id, f.hour, sum(f.amount) from folded f where f.hour is not null group by 1, 2

@@ -420,6 +420,9 @@ CREATE TABLE remand.dead_letter_deltas (
   status TEXT NOT NULL,
   amount INTEGER NOT NULL,
   closed_seconds FLOAT NOT NULL,
+  opened INTEGER DEFAULT 0 NOT NULL,
+  closed INTEGER DEFAULT 0 NOT NULL,
+  returned INTEGER DEFAULT 0 NOT NULL,
   PRIMARY KEY (seq)
 );
 
@@ -451,6 +454,12 @@ COMMENT ON COLUMN remand.dead_letter_deltas.amount IS 'letters; negative: they l
 
 COMMENT ON COLUMN remand.dead_letter_deltas.closed_seconds IS 'sum of the seconds from opened to closed, of those just closed';
 
+COMMENT ON COLUMN remand.dead_letter_deltas.opened IS 'letters just opened';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.closed IS 'letters just closed';
+
+COMMENT ON COLUMN remand.dead_letter_deltas.returned IS 'of those opened: their step had one before';
+
 CREATE TABLE remand.dead_letter_counts (
   namespace TEXT NOT NULL,
   template TEXT NOT NULL,
@@ -462,6 +471,9 @@ CREATE TABLE remand.dead_letter_counts (
   now BIGINT NOT NULL,
   ever BIGINT NOT NULL,
   closed_seconds FLOAT NOT NULL,
+  opened BIGINT DEFAULT 0 NOT NULL,
+  closed BIGINT DEFAULT 0 NOT NULL,
+  returned BIGINT DEFAULT 0 NOT NULL,
   PRIMARY KEY (namespace, template, dead_queue, reason, category, policy, status)
 );
 
@@ -486,6 +498,12 @@ COMMENT ON COLUMN remand.dead_letter_counts.now IS 'letters in it now';
 COMMENT ON COLUMN remand.dead_letter_counts.ever IS 'times a letter came into it';
 
 COMMENT ON COLUMN remand.dead_letter_counts.closed_seconds IS 'sum of the seconds from opened to closed, of those closed into it';
+
+COMMENT ON COLUMN remand.dead_letter_counts.opened IS 'letters opened in it, ever; moving them counts none';
+
+COMMENT ON COLUMN remand.dead_letter_counts.closed IS 'letters closed into it, ever; moving them counts none';
+
+COMMENT ON COLUMN remand.dead_letter_counts.returned IS 'of those opened: their step had one before';
 
 CREATE TABLE remand.dead_letter_hours (
   group_id UUID NOT NULL,
@@ -886,6 +904,21 @@ COMMENT ON COLUMN remand.idempotency_keys.busy_until IS 'until when whoever acts
 COMMENT ON COLUMN remand.idempotency_keys.status IS 'HTTP status of the answer; null: there is none yet';
 
 COMMENT ON COLUMN remand.idempotency_keys.answer IS 'its body';
+
+CREATE TABLE remand.sweep_figures (
+  sweep TEXT NOT NULL,
+  figure TEXT NOT NULL,
+  amount BIGINT NOT NULL,
+  PRIMARY KEY (sweep, figure)
+);
+
+COMMENT ON TABLE remand.sweep_figures IS 'What each sweep did, since ever: never pruned, so that counters never go back.';
+
+COMMENT ON COLUMN remand.sweep_figures.sweep IS 'its name, as beat rings it';
+
+COMMENT ON COLUMN remand.sweep_figures.figure IS 'what was counted: a figure of what the sweep returns';
+
+COMMENT ON COLUMN remand.sweep_figures.amount IS 'how much of it, since ever';
 
 CREATE TABLE remand.sweep_runs (
   name TEXT NOT NULL,
