@@ -20,6 +20,8 @@ from kombu.exceptions import OperationalError
 from app.domain.errors import BrokerUnreachable
 from app.domain.queues import MAINTENANCE
 from app.telemetry import log
+from app.telemetry.metrics import BELLS
+from app.telemetry.tally import count
 from remand.redact import redact_text
 
 WINDOW_SECONDS = 0.025
@@ -117,13 +119,16 @@ class CeleryBell:
 
     def _publish(self, queue: str) -> None:
         if time.monotonic() < self._mute_until:
+            count(BELLS, queue, "muted")
             return
         try:
             self._send(queue)
+            count(BELLS, queue, "sent")
         except self._away as error:
             # The work is committed: the ring sweep announces it once the broker is back.
             self._mute_until = time.monotonic() + _SILENCE_SECONDS
             self._declared.clear()
+            count(BELLS, queue, "failed")
             log("bell.failed", queue=queue, error=type(error).__name__)
 
     def _send(self, queue: str) -> None:

@@ -5,12 +5,13 @@ Shells hold no logic: each task calls one verb of `app.engine` and returns what 
 
 import sys
 
-from workers import messages, presence, signs
+from workers import messages, metrics, presence, signs
 from workers.celery import app as celery
 
 messages.install()
 presence.install(celery)
 signs.install()
+metrics.install()
 if "flower" in sys.argv:
     from workers import flower_tab
 

@@ -213,6 +213,18 @@ class Settings(BaseModel):
     log_format: Literal["console", "json"] = Field(
         "console", description="`console` for people, `json` for programs: one object a line."
     )
+    metrics_port: Count = Field(
+        0,
+        ge=0,
+        le=65_535,
+        description="Port where a worker's main process tells Prometheus what its processes counted; "
+        "0: none, and nothing is counted.",
+    )
+    metrics_host: str = Field(
+        "127.0.0.1",
+        min_length=1,
+        description="Address of that port. Nobody has to sign in there: loopback, or a network of your own.",
+    )
     flower_steps: bool = Field(
         False,
         description="Whether workers show every step in Flower, as a task with the name of its handler.",

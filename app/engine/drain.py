@@ -27,7 +27,15 @@ from app.engine.run import Abandoned, Runner
 from app.engine.unknown import list_unknown
 from app.engine.watch import Watch
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue, Settled
-from app.telemetry import log
+from app.telemetry import log, tally
+from app.telemetry.metrics import (
+    BATCH_STEPS,
+    CLAIM_SECONDS,
+    CLAIM_WAIT_SECONDS,
+    FAILED_ATTEMPTS,
+    SETTLE_SECONDS,
+    STEP_SECONDS,
+)
 from remand.handler import Handlers
 
 T = TypeVar("T")
@@ -143,14 +151,18 @@ class Drain:
         while not self._is_stopping() and (claim := self._batch.start()) is not None:
             begun = time.monotonic()
             end = self._run(claim)
-            spent += time.monotonic() - begun
+            took = time.monotonic() - begun
+            tally.observe(STEP_SECONDS, took, claim.handler, _outcome(end))
+            spent += took
             ran += 1
             self._batch.end(None if isinstance(end, Abandoned) else end)
             self._meter.count(claim)
             if claim.commit_each or spent > self._settings.flush_after_seconds:
                 break
         self._pace.note(queue, spent, ran)
-        self._report.batches += bool(ran)
+        if ran:
+            self._report.batches += 1
+            tally.observe(BATCH_STEPS, ran)
 
     def _run(self, claim: Claim) -> Completed | EndedBadly | Abandoned:
         if self._audience is None:
@@ -165,6 +177,9 @@ class Drain:
         k = self._pace.k(queue)
         self._claimed_at = time.monotonic()
         claims = self._patiently(lambda: self._queue.claim(queue, k))
+        tally.observe(CLAIM_SECONDS, time.monotonic() - self._claimed_at)
+        for claim in claims:
+            tally.observe(CLAIM_WAIT_SECONDS, claim.waited_seconds, queue)
         # A suspect, which has been attempted before, is claimed alone however many wait behind it.
         self._maybe_more = len(claims) == k or any(claim.attempt > 1 for claim in claims)
         self._report.claimed += len(claims)
@@ -202,6 +217,7 @@ class Drain:
                 self._count_probes(late)
         if ended.bad:
             self._record_failures(ended)
+        tally.flush()
         return settled
 
     def _count_probes(self, settled: Settled) -> None:
@@ -210,8 +226,11 @@ class Drain:
 
     def _settle(self, ended: Ended, queue: str, k: int) -> Settled:
         """Settle the batch; a result that Postgres refuses becomes a failure and harms no other."""
+        begun = time.monotonic()
         try:
-            return self._patiently(lambda: self._queue.settle(ended.good, queue, k))
+            settled = self._patiently(lambda: self._queue.settle(ended.good, queue, k))
+            tally.observe(SETTLE_SECONDS, time.monotonic() - begun)
+            return settled
         except ValueRefused:
             settled = Settled()
         for done in ended.good:
@@ -234,7 +253,9 @@ class Drain:
         self._report.failed += len(counted)
         self._ring({queue_of(end.policy) for end in routed})
         for end in routed:
-            log("attempt.failed", **Routing.fields(end))
+            told = Routing.fields(end)
+            log("attempt.failed", **told)
+            tally.count(FAILED_ATTEMPTS, told["policy"], told["category"])
         list_unknown(self._queue, [end for end in routed if (end.workflow_id, end.step) in counted])
 
     def _abandon(self, error: Exception) -> None:
@@ -311,6 +332,16 @@ class Drain:
         known = self._batch.held()
         self._ring(self._patiently(lambda: self._queue.give_back_unknown(known)))
         self._steward.watch(self._batch)
+
+
+def _outcome(end: Completed | EndedBadly | Abandoned) -> str:
+    match end:
+        case Completed():
+            return "complete"
+        case EndedBadly():
+            return end.outcome
+        case Abandoned():
+            return "abandoned"
 
 
 def _fields(report: Drained) -> dict[str, object]:

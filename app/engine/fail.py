@@ -24,6 +24,8 @@ from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
 from app.store.session import Connection
 from app.store.traffic import Source, Tally
 from app.telemetry import log
+from app.telemetry.metrics import RETRIES
+from app.telemetry.tally import count
 
 BATCH = 100
 _POSTPONED = timedelta(minutes=1)
@@ -100,6 +102,7 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
     applied.rung |= set(rung)
     for retry in retries:
         _log_retry(retry, now)
+        count(RETRIES, retry.failed.policy, retry.failed.failure["classification"]["category"])
     log_opened(died.opened)
     for death in died.dropped:
         log_given_up(death)

@@ -17,6 +17,8 @@ from app.engine.bell import Bell
 from app.engine.watch import Running, Seat, Watch
 from app.store.run_queue import EndedBadly, RunQueue
 from app.telemetry import log
+from app.telemetry.metrics import LOST_ATTEMPTS
+from app.telemetry.tally import count
 from remand.errors import StepTimeout, WorkerLost
 from remand.failure import capture
 
@@ -107,6 +109,7 @@ class Guard:
             self._queue.fail([end], by="guard")
             rung.append(queue_of(end.policy))
             but = [running.key]
+            count(LOST_ATTEMPTS, "process" if end.outcome == "lost" else "timeout")
             log(
                 "worker.child_lost",
                 workflow_id=str(end.workflow_id),

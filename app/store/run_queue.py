@@ -60,6 +60,8 @@ class Claim:
     checkpoint: Any
     lease_until: datetime
     template_id: int
+    waited_seconds: float = 0.0
+    """How long it had been due; what follows in the same drain does not wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ EventName = Literal[
     "worker.gone",
     "worker.silent",
     "worker.child_lost",
+    "metrics.served",
+    "metrics.not_served",
     "bell.failed",
     "step_events.dropped",
     "sweep.ended",
@@ -202,6 +204,12 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         ),
         "worker.child_lost": EventSpec(
             WARNING, "A process of a worker's pool died; its step counts as lost.", (*STEP, "pid", "reason")
+        ),
+        "metrics.served": EventSpec(INFO, "A worker tells Prometheus its counts.", ("host", "port")),
+        "metrics.not_served": EventSpec(
+            WARNING,
+            "A worker cannot listen where its counts would be told; it works without.",
+            ("host", "port", "error"),
         ),
         "bell.failed": EventSpec(
             WARNING,

@@ -86,14 +86,14 @@ class _Process:
     """What this process counts into, and whom it tells."""
 
     tally: Tally | None = None
-    tell: Callable[[Series], bool] | None = None
+    tell: Callable[[Series], Series] | None = None
     due = 0.0
 
 
-def start(tell: Callable[[Series], bool] | None = None) -> Tally:
+def start(tell: Callable[[Series], Series] | None = None) -> Tally:
     """Count from now on; return where.
 
-    `tell`: takes the counts over, False: not now; None: they stay here.
+    `tell`: takes the counts over and returns what it could not; None: they stay here.
     """
     _Process.tally = Tally()
     _Process.tell = tell
@@ -136,8 +136,8 @@ def flush(*, now: bool = False) -> None:
         return
     _Process.due = at + FLUSH_SECONDS
     series = tally.take()
-    if series and not tell(series):
-        tally.add(series)
+    if series:
+        tally.add(tell(series))
 
 
 def _afresh() -> None:

@@ -18,6 +18,8 @@ from app.store import run_queue, sweeping
 from app.store.run_queue import EndedBadly, fail_attempts
 from app.store.sweeping import Orphan
 from app.telemetry import log
+from app.telemetry.metrics import LOST_ATTEMPTS
+from app.telemetry.tally import count
 from remand.errors import WorkerLost
 from remand.failure import capture
 
@@ -86,6 +88,7 @@ def _fail(engine: Engine, orphans: list[Orphan]) -> int:
     for orphan in orphans:
         if (orphan.workflow_id, orphan.step) not in counted:
             continue
+        count(LOST_ATTEMPTS, orphan.cause)
         log(
             "attempt.rescued",
             workflow_id=str(orphan.workflow_id),

@@ -6,7 +6,8 @@ create or replace function remand.claim(
   p_queue text, p_k int, p_worker uuid, p_pid int, p_timeout float, p_slack float, p_now timestamptz default null,
   p_turn int default 0)
 returns table (workflow_id uuid, step text, attempt int, handler text, timeout_seconds float, commit_each boolean,
-               input jsonb, parents jsonb, checkpoint jsonb, lease_until timestamptz, template_id int)
+               input jsonb, parents jsonb, checkpoint jsonb, lease_until timestamptz, template_id int,
+               waited_seconds float)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -47,13 +48,13 @@ begin
        set phase = 'claimed', worker = p_worker, pid = p_pid, attempt = b.attempt,
            lease_until = t + make_interval(secs => b.seconds + p_slack)
       from begun b where r.workflow_id = b.w and r.step = b.n
-    returning r.workflow_id w, r.step n, r.lease_until)
+    returning r.workflow_id w, r.step n, r.lease_until, extract(epoch from t - r.due_at)::float waited)
   select b.w, b.n, b.attempt, b.handler, b.seconds, b.commit_each, coalesce(b.input, f.input),
          (select case when max(x.bytes) > 500000 then '"stored"'
                       else jsonb_object_agg(x.name, x.result) filter (where x.bytes <= 500000) end
             from (select p.name, p.result, sum(coalesce(pg_column_size(p.result), 0)) over () bytes
                     from remand.steps p
                    where b.depends_on <> '{}' and p.workflow_id = b.w and p.name = any(b.depends_on)) x),
-         b.checkpoint, h.lease_until, f.template_id
+         b.checkpoint, h.lease_until, f.template_id, h.waited
     from begun b join held h on h.w = b.w and h.n = b.n join remand.workflows f on f.id = b.w;
 end $$;
