@@ -180,10 +180,19 @@ class Settings(BaseModel):
         3600.0,
         gt=0,
         le=604_800,
-        description="Seconds between two looks whether the coming months have partitions.",
+        description="Seconds between two looks whether the coming periods have partitions.",
+    )
+    partition_interval: Literal["monthly", "weekly", "daily"] = Field(
+        "monthly",
+        description="How long the periods are by which workflows are partitioned, in UTC. May be changed at "
+        "any time: it holds for what follows the last period that is there.",
     )
     partitions_ahead: Count = Field(
-        2, ge=1, le=24, description="Months, after the current one, that have partitions in advance."
+        2,
+        ge=1,
+        le=60,
+        description="Periods, after the current one, that have partitions in advance. With short ones take "
+        "more: they are the time for which the sweep may fail unnoticed.",
     )
     input_max_bytes: Count = Field(
         1_048_576, ge=1024, le=104_857_600, description="Largest input of a workflow, in bytes of JSON."

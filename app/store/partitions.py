@@ -13,20 +13,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Literal, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import psycopg2
 import sqlalchemy as sa
 
 from app.domain.errors import Busy
+from app.domain.partition_check import MANY, DefaultRows, Home, Partition
 from app.domain.partitions import Period
-from app.store.ids import instant_of
+from app.store.ids import first_id_at, instant_of
 from app.store.session import Connection, Database
 from app.store.tables import PARTITIONED
 
 T = TypeVar("T")
-Home = Literal["live", "archive", "none"]
 LOCK_TIMEOUT_SECONDS = 0.2
 """Longest wait for a lock: everybody else waits behind whoever asks for an exclusive one."""
 HOLD_SECONDS = 1.0
@@ -43,26 +43,12 @@ select p.relname::text, c.relname::text, pg_get_expr(c.relpartbound, c.oid), h.r
   left join pg_class h on h.oid = i.inhparent
  order by array_position(%s::text[], p.relname), c.relname
 """
+_DEFAULTS = """
+select p.relname::text, c.relname::text
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+ where pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT' and p.relnamespace = to_regnamespace('remand')
+"""
 _BOUNDS = re.compile(r"FOR VALUES FROM \('([0-9a-f-]{36})'\) TO \('([0-9a-f-]{36})'\)")
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """One table of a period, wherever it belongs."""
-
-    table: str
-    """The partitioned table: workflows, steps, attempts or history."""
-    name: str
-    """Of its period."""
-    home: Home
-    """"live", "archive", or "none": it is attached nowhere, so that nobody sees its rows."""
-    starts_at: datetime | None
-    """None: attached nowhere, or its bounds are no UUIDs."""
-    ends_at: datetime | None
-    rows: int
-    """Estimate of the last analyze; 0 before the first."""
-    bytes: int
-    """With indexes and TOAST."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +94,27 @@ def periods(database: Database) -> list[Standing]:
             live, key=lambda one: (one.starts_at, one.ends_at, one.name))
         if (them := list(group)) and starts_at and ends_at
     ]  # fmt: skip
+
+
+def default_rows(database: Database, ends_at: datetime) -> list[DefaultRows]:
+    """Return what lies in the default partitions, before and from `ends_at` on. Transaction: own.
+
+    Reads by index, and no more than one row above `MANY` of each kind. A table without one is not named.
+    """
+    known = dict(database.call(_DEFAULTS))
+    bound = first_id_at(ends_at)
+    found: list[DefaultRows] = []
+    for table in (one for one in PARTITIONED if one in known):
+        some = f"select from remand.{known[table]} where {key_of(table)} {{}} %s limit {MANY + 1}"
+        counts = [f"(select count(*) from ({some.format(sign)}) n)" for sign in ("<", ">=")]
+        [(behind, beyond)] = database.call(f"select {', '.join(counts)}", (bound, bound))
+        found.append(DefaultRows(table, behind, beyond))
+    return found
+
+
+def key_of(table: str) -> str:
+    """Return the column by which a live table is partitioned."""
+    return "id" if table == "workflows" else "workflow_id"
 
 
 def change_tables(

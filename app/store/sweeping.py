@@ -101,13 +101,5 @@ def mark_gone(database: Database, clock: Clock, limits: Limits) -> list[tuple[UU
         return [(row[0], row[1]) for row in cursor.fetchall()]
 
 
-def ensure_partitions(database: Database, clock: Clock, ahead: int) -> list[str]:
-    """Create missing partitions of this month and `ahead` more; return the new ones. Transaction: own."""
-    rows = database.call(
-        "select * from remand.ensure_partitions(coalesce(%s, clock_timestamp()), %s)", (clock.fixed(), ahead)
-    )
-    return [row[0] for row in rows]
-
-
 def _named(limits: Limits) -> dict[str, float]:
     return {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause}

@@ -52,6 +52,8 @@ EventName = Literal[
     "sweep.recovered",
     "sweep.unnoted",
     "partition.created",
+    "partition.filled",
+    "partition.deferred",
     "breaker.opened",
     "breaker.half_open",
     "breaker.closed",
@@ -237,7 +239,17 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             "How a sweep went could not be written down; it is kept, and written with what comes next.",
             ("sweep", "error"),
         ),
-        "partition.created": EventSpec(INFO, "A month got its partitions.", ("partition",)),
+        "partition.created": EventSpec(INFO, "A period got a table of its own.", ("partition",)),
+        "partition.filled": EventSpec(
+            WARNING,
+            "Rows that came before their period had tables moved into them.",
+            ("partition", "rows"),
+        ),
+        "partition.deferred": EventSpec(
+            WARNING,
+            "Too many rows wait in the default partitions to be moved at once: they stay there.",
+            ("partition", "rows"),
+        ),
         "breaker.opened": EventSpec(
             WARNING,
             "A circuit breaker opened: steps of its dependency wait, uncounted.",

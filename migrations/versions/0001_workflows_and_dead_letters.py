@@ -19,7 +19,8 @@ _SQL = Path(__file__).parent.parent / "sql" / revision
 _FUNCTIONS = (
     "uuid7_floor",
     "lifetime",
-    "ensure_partitions",
+    "draft_period",
+    "attach_period",
     "move_steps",
     "move_workflows",
     "roll_up",
@@ -114,9 +115,29 @@ def upgrade() -> None:
         op.execute(f"create table remand.{table}_default partition of remand.{table} default")
     for name in _FUNCTIONS:
         _run(name)
-    op.execute("select remand.ensure_partitions(now(), 2)")
+    _make_first_periods()
     _run("triggers")
     _grant_to_reader()
+
+
+def _make_first_periods() -> None:
+    """Make the month of now and the two after it; the sweep makes what follows, as it is set."""
+    op.execute(
+        """
+        do $$
+        declare
+          v_month timestamp := date_trunc('month', now() at time zone 'UTC'); v_name text;
+        begin
+          for i in 0..2 loop
+            v_name := to_char(v_month, 'YYYY_MM');
+            perform remand.attach_period(
+              v_name, v_month at time zone 'UTC', (v_month + interval '1 month') at time zone 'UTC',
+              array(select remand.draft_period(v_name)));
+            v_month := v_month + interval '1 month';
+          end loop;
+        end $$
+        """
+    )
 
 
 def _grant_to_reader() -> None:

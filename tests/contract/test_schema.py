@@ -19,7 +19,7 @@ from app.store.tables import PARTITIONED, SCHEMA, metadata
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = sorted((ROOT / "app/store/sql").glob("*.sql"))
 FROZEN = ROOT / "migrations/sql"
-PARTITION = re.compile(rf"({'|'.join(PARTITIONED)})_(default|\d{{4}}_\d{{2}})")
+PARTITION = re.compile(rf"({'|'.join(PARTITIONED)})_(default|\d{{4}}_\w+)")
 
 
 def is_modelled(item: Any, name: str | None, kind: str, reflected: bool, other: object) -> bool:

@@ -431,6 +431,22 @@ def test_partitions_ahead_is_how_many_months_are_ready(fresh_database: Database,
     assert sorted(name for name in created if name.startswith("steps_")) == [f"steps_{m}" for m in months]
 
 
+@pytest.mark.parametrize(
+    ("interval", "names"),
+    [("weekly", ["2041_w09", "2041_w10"]), ("daily", ["2041_03_02", "2041_03_03"])],
+)
+def test_partition_interval_is_how_long_new_periods_are(
+    fresh_database: Database, interval: str, names: list[str]
+) -> None:
+    settings = Settings.model_validate({"partition_interval": interval, "partitions_ahead": 1})
+    harness = Harness(fresh_database, settings=settings)
+    harness.clock.now = harness.clock.now.replace(year=2041)
+
+    created = partitions(harness.engine)
+
+    assert [name for name in created if name.startswith("steps_")] == [f"steps_{name}" for name in names]
+
+
 # sizes
 
 

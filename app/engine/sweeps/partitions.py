@@ -1,15 +1,61 @@
-"""Partition sweep: the coming months have their partitions before they come."""
+"""Partition sweep: the coming periods have their partitions before they come."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+from typing import assert_never
+
+from app.domain.partitions import Interval, Period, missing_periods, shortened
 from app.engine.context import Engine
-from app.store import sweeping
+from app.store import diagnosis, new_periods
+from app.store import partitions as stored
+from app.store.new_periods import Made, Patience, TooMuch
 from app.telemetry import log
 
 
-def partitions(engine: Engine) -> list[str]:
-    """Create what is missing; return the new partitions. Transaction: own. Idempotent: by name."""
-    created = sweeping.ensure_partitions(engine.database, engine.clock, engine.settings.partitions_ahead)
-    for name in created:
-        log("partition.created", partition=name)
+def partitions(engine: Engine, patience: Patience | None = None) -> list[str]:
+    """Create what is missing; return the new tables. Idempotent: by name.
+
+    A period of the past is made only for rows that wait for it in the default partitions. Where more wait
+    than can be moved while live work waits for it, they stay, and the period begins at the next midnight.
+
+    Raises:
+        Busy: others held a default partition all the time; what was made so far stays, the next run goes on.
+
+    Transaction: one for each period.
+    """
+    now = engine.clock.fixed() or diagnosis.server_time(engine.database)
+    created: list[str] = []
+    for period in _wanted(engine, now):
+        created += _make(engine, period, now, patience or Patience())
     return created
+
+
+def _wanted(engine: Engine, now: datetime) -> Iterator[Period]:
+    settings, existing = engine.settings, stored.periods(engine.database)
+    yield from (one.period for one in existing if not one.attached)
+    for period in missing_periods(_interval(engine), settings.partitions_ahead, now, existing):
+        if period.ends_at > now or new_periods.fallen_rows(engine.database, period, 1):
+            yield period
+
+
+def _make(engine: Engine, period: Period, now: datetime, patience: Patience) -> list[str]:
+    made = new_periods.make_period(engine.database, period, patience)
+    match made:
+        case Made(tables, moved):
+            for table in tables:
+                log("partition.created", partition=table)
+            if moved:
+                log("partition.filled", partition=period.name, rows=moved)
+            return list(tables)
+        case TooMuch(rows):
+            log("partition.deferred", partition=period.name, rows=rows)
+            rest = shortened(period, _interval(engine), now)
+            return _make(engine, rest, now, patience) if rest not in (None, period) else []
+        case _:
+            assert_never(made)
+
+
+def _interval(engine: Engine) -> Interval:
+    return Interval(engine.settings.partition_interval)

@@ -1,0 +1,205 @@
+"""Own what may be wrong with the partitions: gaps, overlaps, tables that do not fit, rows that nobody places.
+
+Pure: what the catalogue says goes in, faults come out, each with what it means and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Literal
+
+TABLES = ("workflows", "steps", "attempts", "history")
+Home = Literal["live", "archive", "none"]
+MANY = 10_000
+"""Rows of a table in its default partition that are worth a word; no more than one above are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One table of a period, wherever it belongs."""
+
+    table: str
+    """The partitioned table: workflows, steps, attempts or history."""
+    name: str
+    """Of its period."""
+    home: Home
+    """"live", "archive", or "none": it is attached nowhere, so that nobody sees its rows."""
+    starts_at: datetime | None
+    """None: attached nowhere, or its bounds are no UUIDs."""
+    ends_at: datetime | None
+    rows: int
+    """Estimate of the last analyze; 0 before the first."""
+    bytes: int
+    """With indexes and TOAST."""
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultRows:
+    """What lies in the default partition of a table; counts end above `MANY`."""
+
+    table: str
+    behind: int
+    """Rows from before the end of the last period: the archive leaves some there, imports bring some."""
+    beyond: int
+    """Rows from then on: a period is missing, or a clock is ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong."""
+
+    code: str
+    level: Literal["fail", "warn"]
+    meaning: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    name: str
+    starts_at: datetime
+    ends_at: datetime
+    tables: frozenset[str]
+
+
+def find_faults(
+    laid: Sequence[Partition], defaults: Sequence[DefaultRows], ahead: int, now: datetime
+) -> list[Fault]:
+    """Return what is wrong, failures first; nothing if all is well. `ahead` periods should be to come."""
+    spans = _spans(laid)
+    found = [
+        *_coverage(spans, ahead, now),
+        *_tables(spans, laid),
+        *_overlaps(spans, laid),
+        *_astray(spans, laid),
+        *_defaults(spans, defaults, now),
+    ]
+    return sorted(found, key=lambda one: one.level)
+
+
+def _spans(laid: Sequence[Partition]) -> list[_Span]:
+    tables: dict[tuple[datetime, datetime, str], set[str]] = {}
+    for one in laid:
+        if one.home == "live" and one.starts_at and one.ends_at:
+            tables.setdefault((one.starts_at, one.ends_at, one.name), set()).add(one.table)
+    return [_Span(name, start, end, frozenset(them)) for (start, end, name), them in sorted(tables.items())]
+
+
+def _coverage(spans: Sequence[_Span], ahead: int, now: datetime) -> Iterator[Fault]:
+    if not any(one.starts_at <= now < one.ends_at for one in spans):
+        told = f"no period holds {_day(now)}: new workflows fall into the default partition"
+        yield Fault("current_missing", "fail", told, _CREATE)
+    later = [one for one in spans if one.starts_at > now]
+    for one, then in pairwise(_union(spans)):
+        if then[0] > now and one[1] < then[0]:
+            told = f"no period from {_day(max(one[1], now))} to {_day(then[0])}"
+            yield Fault("gap", "fail", told, _CREATE)
+    count = len({one.starts_at for one in later})
+    if count == 0:
+        told = "no period is ready for when this one ends"
+        yield Fault("next_missing", "fail", told, _CREATE)
+    elif count < ahead:
+        told = f"{count} of the {ahead} periods ahead are there"
+        yield Fault("few_ahead", "warn", told, "beat makes them, within partitions_interval_seconds")
+
+
+def _union(spans: Sequence[_Span]) -> list[tuple[datetime, datetime]]:
+    """Return the stretches that some table has, merged where they touch or overlap."""
+    merged: list[tuple[datetime, datetime]] = []
+    for one in sorted(spans, key=lambda one: one.starts_at):
+        if merged and one.starts_at <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], one.ends_at))
+        else:
+            merged.append((one.starts_at, one.ends_at))
+    return merged
+
+
+def _tables(spans: Sequence[_Span], laid: Sequence[Partition]) -> Iterator[Fault]:
+    loose = {(one.table, one.name) for one in laid if one.home == "none"}
+    names = [one.name for one in spans]
+    for one in spans:
+        if names.count(one.name) > 1:
+            tables = " and ".join(sorted(one.tables))
+            told = f"{tables} have it from {_day(one.starts_at)} to {_day(one.ends_at)}"
+            todo = "detach the tables with the wrong bounds and attach them anew, as the documentation says"
+            yield Fault(
+                "bounds_differ", "fail", f"period {one.name} is not the same everywhere: {told}", todo
+            )
+            continue
+        for table in TABLES:
+            if table not in one.tables and (table, one.name) not in loose:
+                yield Fault("table_missing", "fail", f"period {one.name} has no table {table}", _CREATE)
+
+
+def _overlaps(spans: Sequence[_Span], laid: Sequence[Partition]) -> Iterator[Fault]:
+    for n, one in enumerate(spans):
+        for other in spans[n + 1 :]:
+            if other.starts_at < one.ends_at and other.name != one.name:
+                told = f"periods {one.name} and {other.name} overlap"
+                yield Fault("overlap", "fail", told, "tables of one period must have the same bounds")
+    for old in laid:
+        if old.home != "archive" or old.table != TABLES[0] or not old.starts_at or not old.ends_at:
+            continue
+        for one in spans:
+            if one.starts_at < old.ends_at and old.starts_at < one.ends_at:
+                told = f"period {one.name} is live and overlaps {old.name} of the archive"
+                yield Fault("archive_overlap", "warn", told, "nothing is lost; restore such workflows by id")
+
+
+def _astray(spans: Sequence[_Span], laid: Sequence[Partition]) -> Iterator[Fault]:
+    bounds = {one.name: one for one in spans}
+    for one in laid:
+        table = f"remand.{one.table}_{one.name}"
+        if one.home == "none":
+            period = bounds.get(one.name)
+            todo = "look at its rows, then attach it to the archive or drop it"
+            if period is not None:
+                todo = (
+                    f"alter table remand.{one.table} attach partition {table} for values from "
+                    f"(remand.uuid7_floor('{period.starts_at.isoformat()}')) to "
+                    f"(remand.uuid7_floor('{period.ends_at.isoformat()}'))"
+                )
+            yield Fault("detached", "fail", f"{table} is attached to nothing: nobody sees its rows", todo)
+        elif one.starts_at is None:
+            told = f"the bounds of {table} are no two ids: nobody can tell its period"
+            yield Fault("bounds_unreadable", "fail", told, "attach it anew with ids as bounds")
+
+
+def _defaults(spans: Sequence[_Span], defaults: Sequence[DefaultRows], now: datetime) -> Iterator[Fault]:
+    there = {one.table for one in defaults}
+    for table in TABLES:
+        if table not in there:
+            todo = f"create table remand.{table}_default partition of remand.{table} default"
+            told = f"{table} has no default partition: what has no period is refused"
+            yield Fault("default_missing", "fail", told, todo)
+    covered = any(one.ends_at > now for one in spans)
+    for one in defaults:
+        if one.beyond:
+            told = (
+                f"{_counted(one.beyond)} of {one.table} lie in its default partition, later than every period"
+            )
+            todo = (
+                "their ids are of the future: set the clock of whoever made them right"
+                if covered
+                else _CREATE
+            )
+            yield Fault("default_beyond", "fail", told, todo)
+        if one.behind > MANY:
+            told = (
+                f"{_counted(one.behind)} of {one.table} lie in its default partition, which grows no smaller"
+            )
+            yield Fault("default_many", "warn", told, "remand archive run takes those that have ended")
+
+
+_CREATE = "remand partitions create"
+
+
+def _counted(rows: int) -> str:
+    return f"more than {MANY} rows" if rows > MANY else f"{rows} row{'' if rows == 1 else 's'}"
+
+
+def _day(instant: datetime) -> str:
+    return f"{instant:%Y-%m-%d}" if f"{instant:%H%M%S}" == "000000" else f"{instant:%Y-%m-%d %H:%M}"

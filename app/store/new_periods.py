@@ -1,0 +1,95 @@
+"""Make the tables of a period, without keeping live work waiting: for a lock briefly, or else not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.exc import DBAPIError
+
+from app.domain.partitions import Period
+from app.store.ids import first_id_at
+from app.store.partitions import change_tables, key_of, limit_hold, ran_too_long
+from app.store.session import Connection, Database
+from app.store.tables import PARTITIONED
+
+_PARENTS = ", only ".join(f"remand.{table}" for table in PARTITIONED)
+_DEFAULTS = ", ".join(f"remand.{table}_default" for table in PARTITIONED)
+_LOCKS = (
+    f"lock table only {_PARENTS} in share update exclusive mode",
+    f"lock table {_DEFAULTS} in access exclusive mode",
+)
+_FALLEN = "select count(*) from (select from remand.{0}_default where {1} >= %s and {1} < %s limit %s) n"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long live work may be kept waiting for new partitions."""
+
+    hold_seconds: float = 1.0
+    """Longest time that a default partition is locked."""
+    most_rows: int = 5_000
+    """Most rows, of all four tables, that are moved out of the default partitions at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The tables of a period that were made; none: they were there."""
+
+    tables: tuple[str, ...]
+    moved: int
+    """Rows that came out of the default partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooMuch:
+    """Nothing was made: it would have kept live work waiting too long."""
+
+    rows: int
+    """Rows that would have had to move; no more than one above the limit."""
+
+
+def fallen_rows(database: Database, period: Period, limit: int) -> int:
+    """Return how many rows of a period lie in the default partitions, up to `limit`. Transaction: own."""
+    with database.begin() as connection:
+        return _fallen(connection, period, limit)
+
+
+def make_period(database: Database, period: Period, patience: Patience) -> Made | TooMuch:
+    """Make the tables of a period that are missing, with the rows that fell into the default partitions.
+
+    Raises:
+        Busy: others held a default partition all the time.
+
+    Transaction: own, one for all four tables. Idempotent: by name.
+    """
+
+    def act(connection: Connection) -> Made | TooMuch:
+        fallen = _fallen(connection, period, patience.most_rows + 1)
+        if fallen > patience.most_rows:
+            return TooMuch(fallen)
+        drafted = connection.exec_driver_sql("select remand.draft_period(%s)", (period.name,)).scalars().all()
+        if not drafted:
+            return Made((), 0)
+        for lock in _LOCKS:
+            connection.exec_driver_sql(lock)
+        limit_hold(connection, patience.hold_seconds)
+        moved = connection.exec_driver_sql(
+            "select remand.attach_period(%s, %s, %s, %s)",
+            (period.name, period.starts_at, period.ends_at, list(drafted)),
+        ).scalar_one()
+        return Made(tuple(f"{table}_{period.name}" for table in drafted), moved)
+
+    try:
+        return change_tables(database, act)
+    except DBAPIError as error:
+        if not ran_too_long(error):
+            raise
+        return TooMuch(fallen_rows(database, period, patience.most_rows + 1))
+
+
+def _fallen(connection: Connection, period: Period, limit: int) -> int:
+    bounds = (first_id_at(period.starts_at), first_id_at(period.ends_at), limit)
+    total = 0
+    for table in PARTITIONED:
+        total += connection.exec_driver_sql(_FALLEN.format(table, key_of(table)), bounds).scalar_one()
+    return min(total, limit)
