@@ -263,6 +263,9 @@ def resolve_workflow(
     )
     if not moved:
         return False
+    # In the order in which workers take these rows.
+    ordered = "select 1 from remand.run_queue where workflow_id = :id order by step for update"
+    connection.execute(sa.text(ordered), {"id": workflow_id})
     connection.execute(sa.text("delete from remand.run_queue where workflow_id = :id"), {"id": workflow_id})
     connection.execute(
         sa.text(

@@ -13,13 +13,17 @@ declare
 begin
   with given as (
     select * from unnest(p_workflows, p_steps, p_attempts, p_workers, p_outcomes, p_failures, p_policies, p_queues)
-      g(w, n, a, worker, outcome, failure, policy, queue) order by w, n),
+      g(w, n, a, worker, outcome, failure, policy, queue)),
+  ours as materialized (
+    select q.workflow_id w, q.step n, q.attempt a, q.worker from remand.run_queue q join given g
+        on q.workflow_id = g.w and q.step = g.n and q.attempt = g.a and q.worker = g.worker
+     where q.phase = 'claimed' order by 1, 2 for update of q),
   held as (
     update remand.run_queue q
        set phase = 'failed', queue = g.queue, due_at = t, worker = null, pid = null, lease_until = null,
            suspect = q.suspect or g.outcome = 'lost'
-      from given g
-     where q.workflow_id = g.w and q.step = g.n and q.attempt = g.a and q.worker = g.worker and q.phase = 'claimed'
+      from ours o join given g on g.w = o.w and g.n = o.n and g.a = o.a and g.worker = o.worker
+     where q.workflow_id = o.w and q.step = o.n
     returning q.workflow_id w, q.step n, g.a, g.worker, g.outcome, g.failure, g.policy),
   kept as (
     insert into remand.attempts (workflow_id, step, attempt, outcome, worker, started_at, ended_at, failure, policy)

@@ -9,12 +9,14 @@ language plpgsql set enable_seqscan = off as $$
 declare
   v_workflows uuid[]; v_steps text[];
 begin
-  with given as (
-    select g.w, g.n, g.a from unnest(p_workflows, p_steps, p_attempts) g(w, n, a)
-     where g.w <> all(coalesce(p_got, '{}'))),
+  with ours as materialized (
+    select q.workflow_id w, q.step n from remand.run_queue q join unnest(p_workflows, p_steps, p_attempts) g(w, n, a)
+        on q.workflow_id = g.w and q.step = g.n and q.attempt = g.a
+     where q.worker = p_worker and q.phase = 'claimed' and g.w <> all(coalesce(p_got, '{}'))
+     order by 1, 2 for update of q),
   held as (
-    update remand.run_queue q set phase = 'settling', lease_until = null from given g
-     where q.workflow_id = g.w and q.step = g.n and q.attempt = g.a and q.worker = p_worker and q.phase = 'claimed'
+    update remand.run_queue q set phase = 'settling', lease_until = null from ours o
+     where q.workflow_id = o.w and q.step = o.n
     returning q.workflow_id w, q.step n)
   select array_agg(h.w), array_agg(h.n) into v_workflows, v_steps from held h;
   perform remand.move_steps(v_workflows, v_steps, array['in_progress'], 'park', 'enqueued_for_orchestration',

@@ -9,6 +9,7 @@ declare
   v_ids uuid[]; v_workflows uuid[]; v_steps text[];
 begin
   v_ids := array(select remand.move_workflows(p_ids, v_live, 'cancel', 'cancelled', p_by, p_reason, p_now));
+  perform from remand.run_queue q where q.workflow_id = any(v_ids) order by q.workflow_id, q.step for update;
   delete from remand.run_queue q where q.workflow_id = any(v_ids);
   select array_agg(s.workflow_id), array_agg(s.name) into v_workflows, v_steps
     from remand.steps s where s.workflow_id = any(v_ids)

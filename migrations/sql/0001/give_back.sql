@@ -9,13 +9,17 @@ language plpgsql set enable_seqscan = off as $$
 declare
   v_workflows uuid[]; v_queues text[];
 begin
-  with freed as (
-    update remand.run_queue q
-       set phase = 'ready', worker = null, pid = null, lease_until = null, attempt = q.attempt - 1
+  with held as materialized (
+    select q.workflow_id w, q.step n from remand.run_queue q
      where q.worker = p_worker and q.phase = 'claimed' and (p_pid is null or q.pid = p_pid)
        and (p_steps is null
             or (q.workflow_id, q.step) in (select g.w, g.n from unnest(p_workflows, p_steps) g(w, n)))
        and (q.workflow_id, q.step) not in (select e.w, e.n from unnest(p_except_workflows, p_except_steps) e(w, n))
+     order by 1, 2 for update),
+  freed as (
+    update remand.run_queue q
+       set phase = 'ready', worker = null, pid = null, lease_until = null, attempt = q.attempt - 1
+      from held h where q.workflow_id = h.w and q.step = h.n
     returning q.workflow_id w, q.step n, q.queue),
   reset as (
     update remand.steps s

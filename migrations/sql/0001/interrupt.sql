@@ -8,10 +8,13 @@ declare
   t timestamptz := coalesce(p_now, clock_timestamp());
   v_workflows uuid[]; v_steps text[]; v_queues text[];
 begin
-  with held as (
+  with ours as materialized (
+    select q.workflow_id w, q.step n from remand.run_queue q join unnest(p_workflows, p_steps, p_attempts) g(w, n, a)
+        on q.workflow_id = g.w and q.step = g.n and q.attempt = g.a
+     where q.worker = p_worker and q.phase = 'claimed' order by 1, 2 for update of q),
+  held as (
     update remand.run_queue q set phase = 'ready', worker = null, pid = null, lease_until = null, due_at = t
-      from unnest(p_workflows, p_steps, p_attempts) g(w, n, a)
-     where q.workflow_id = g.w and q.step = g.n and q.attempt = g.a and q.worker = p_worker and q.phase = 'claimed'
+      from ours o where q.workflow_id = o.w and q.step = o.n
     returning q.workflow_id w, q.step n, q.attempt a, q.queue),
   kept as (
     insert into remand.attempts (workflow_id, step, attempt, outcome, worker, started_at, ended_at)

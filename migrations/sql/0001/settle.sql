@@ -29,7 +29,7 @@ begin
   return query
   with given as (
     select g.w, g.n, g.a, g.r from unnest(p_workflows, p_steps, p_attempts, p_results) g(w, n, a, r)
-     where g.w = any(v_got)),
+     where g.w = any(v_got) order by g.w, g.n),
   won as (
     delete from remand.run_queue q using given g
      where q.workflow_id = g.w and q.step = g.n and q.attempt = g.a and q.worker = p_worker and q.phase = p_phase
