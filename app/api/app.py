@@ -19,6 +19,7 @@ from app.api import (
     redrives,
     statistics,
     steps,
+    sweeps,
     templates,
     workflows,
 )
@@ -35,6 +36,7 @@ _GUARDED = (
     redrives,
     templates,
     queues,
+    sweeps,
     dead_queues,
     breakers,
     audit,

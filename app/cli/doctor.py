@@ -9,13 +9,16 @@ from app.cli.checks import check_rules, check_servers, check_settings
 from app.cli.context import EXPLAIN, ROOT, Cli
 from app.cli.findings import Finding, show
 from app.cli.output import age, span
+from app.cli.partitions import check_partitions
 from app.cli.server import all_queues
 from app.cli.urls import has_urls
 from app.cli.wording import counted
 from app.domain.queues import MAINTENANCE
 from app.embedded import binaries
-from app.engine import overview
+from app.engine import overview, readiness
 from app.engine.overview import BreakerStanding, QueueStanding
+from app.engine.sweeps import standing
+from app.engine.sweeps.standing import SweepStanding, SweepState
 from app.store import diagnosis
 from app.store.diagnosis import Waiting
 from app.store.workers import WorkerRow
@@ -23,9 +26,6 @@ from remand.errors import RemandError
 
 OVERDUE_SECONDS = 30.0
 """How long due work may lie unclaimed before it is worth a word."""
-
-BEAT_INTERVALS = 10
-"""Ring sweeps that may be missing before beat counts as dead."""
 
 
 @ROOT.verb(
@@ -66,8 +66,10 @@ def _service(cli: Cli) -> Iterator[Finding]:
     live = diagnosis.live_workers(cli.database, cli.settings, cli.engine.clock)
     yield from _workers(live)
     yield from _queues(all_queues(cli.runtime), live)
-    yield _beat(cli, live)
-    yield _partitions(cli)
+    found = standing.sweeps(cli.engine)
+    yield _beat(cli, next(one for one in found if one.name == "ring"), live)
+    yield from _sweeps(found)
+    yield from _partitions(cli)
     standings = overview.queues(cli.engine)
     yield from _paused(standings)
     yield from _breakers(overview.breakers(cli.engine))
@@ -95,28 +97,34 @@ def _queues(wanted: Sequence[str], live: Sequence[WorkerRow]) -> Iterator[Findin
         yield Finding("queues", "ok", f"workers for each: {told}")
 
 
-def _beat(cli: Cli, live: Sequence[WorkerRow]) -> Finding:
-    seen = diagnosis.last_sweep(cli.database)
-    limit = max(5.0, BEAT_INTERVALS * cli.settings.ring_interval_seconds)
-    since = None if seen is None else (diagnosis.server_time(cli.database) - seen).total_seconds()
-    if since is not None and since <= limit:
-        return Finding("beat", "ok", f"last sweep {span(max(0.0, since))} ago")
-    told = "no sweep is seen" if since is None else f"the last sweep was {span(since)} ago"
+def _beat(cli: Cli, ring: SweepStanding, live: Sequence[WorkerRow]) -> Finding:
+    if readiness.is_ringing(cli.engine, ring):
+        return Finding("beat", "ok", readiness.told_of(ring))
+    told = "no sweep is seen" if ring.run is None else readiness.told_of(ring)
+    if ring.state is SweepState.FAILING:
+        return Finding("beat", "fail", f"{told}: retries do not wake", "remand sweeps")
     if not any(MAINTENANCE in one.queues for one in live):
         return Finding("beat", "fail", f"{told}, and no worker hears {MAINTENANCE}", "start both: remand up")
     return Finding("beat", "fail", f"{told}: retries do not wake", "start one: remand beat")
 
 
-def _partitions(cli: Cli) -> Finding:
-    months = diagnosis.partition_months(cli.database)
-    this = f"{diagnosis.server_time(cli.database):%Y_%m}"
-    ahead = [month for month in months if month > this]
-    if this not in months:
-        return Finding("partitions", "fail", f"month {this} has none", "start beat and a maintenance worker")
-    if len(ahead) < cli.settings.partitions_ahead:
-        told = f"{len(ahead)} months ahead, {cli.settings.partitions_ahead} are wanted"
-        return Finding("partitions", "warn", told, "beat makes them, within partitions_interval_seconds")
-    return Finding("partitions", "ok", f"{len(ahead)} months ahead")
+def _sweeps(found: Sequence[SweepStanding]) -> Iterator[Finding]:
+    """Tell of sweeps that fail or are overdue; of the ring sweep `_beat` tells."""
+    bad = [one for one in found if not one.is_well and one.name != "ring"]
+    for one in bad:
+        if one.state is SweepState.FAILING and one.run is not None:
+            told = f"has failed {counted(one.run.failures_in_a_row, 'time')} in a row: {one.run.last_error}"
+        else:
+            late = "never" if one.age_seconds is None else f"{span(one.age_seconds)} ago"
+            told = f"went well {late}, and is rung every {span(one.interval_seconds)}"
+        yield Finding("sweep", "fail", f"{one.name} {told}", "remand sweeps")
+    if not bad:
+        yield Finding("sweeps", "ok", f"{len(found)}, none of them fails or is overdue")
+
+
+def _partitions(cli: Cli) -> Iterator[Finding]:
+    for one in check_partitions(cli):
+        yield Finding("partitions", one.level, one.message, one.todo)
 
 
 def _paused(standings: Sequence[QueueStanding]) -> Iterator[Finding]:

@@ -22,12 +22,14 @@ from app.cli import (
     letter_figures,
     letter_groups,
     migrate,
+    partitions,
     queue,
     redrive,
     serve,
     server,
     step,
     submit,
+    sweeps,
     template,
     token,
     up,
@@ -48,6 +50,7 @@ for _noun, _panel in (
     (template, WORK),
     (user, RUN),
     (token, RUN),
+    (partitions, RUN),
     (config, EXPLAIN),
     (audit, EXPLAIN),
 ):
@@ -56,10 +59,11 @@ dlq_verbs.GROUP.app.add_typer(redrive.GROUP.app, name="redrive")
 dlq_verbs.GROUP.app.add_typer(dead_queue.GROUP.app, name="queue")
 dlq_verbs.GROUP.app.add_typer(letter_groups.GROUP.app, name="group")
 _COMMANDS_OF_THE_ROOT = (
-    up, demo, demo_outage, submit, migrate, server, serve, letter_figures, doctor, classify
+    up, demo, demo_outage, submit, migrate, server, serve, letter_figures, sweeps, doctor, classify
 )  # fmt: skip
 _ORDER = (
-    "up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "top", "doctor", "classify"
+    "up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "top", "sweeps", "doctor",
+    "classify",
 )  # fmt: skip
 app.registered_commands.sort(key=lambda one: _ORDER.index(one.name or ""))
 

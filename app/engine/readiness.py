@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from app.engine import overview
 from app.engine.context import Engine
 from app.engine.overview import QueueStanding
+from app.engine.sweeps import standing
+from app.engine.sweeps.runs import NOTE_SECONDS
+from app.engine.sweeps.standing import SweepStanding
 from app.store import diagnosis, schema
 from remand.errors import RemandError
 from remand.redact import redact_text
@@ -40,8 +43,11 @@ def checks(engine: Engine) -> list[Check]:
 
 
 def sweep_patience(engine: Engine) -> float:
-    """Return after how many seconds without a sweep beat counts as dead."""
-    return max(5.0, BEAT_INTERVALS * engine.settings.ring_interval_seconds)
+    """Return after how many seconds without a ring sweep that went well retries count as asleep.
+
+    A sweep that moved nothing is noted `NOTE_SECONDS` late.
+    """
+    return max(5.0, BEAT_INTERVALS * engine.settings.ring_interval_seconds) + NOTE_SECONDS
 
 
 def _tried(name: str, engine: Engine, look: Callable[[Engine], tuple[bool, str]]) -> Check:
@@ -66,11 +72,30 @@ def _broker(engine: Engine) -> tuple[bool, str]:
 
 
 def _beat(engine: Engine) -> tuple[bool, str]:
-    seen = diagnosis.last_sweep(engine.database)
-    if seen is None:
+    ring = ring_sweep(engine)
+    if ring.run is None:
         return False, "no sweep is seen: retries do not wake; start beat and a maintenance worker"
-    since = max(0.0, (diagnosis.server_time(engine.database) - seen).total_seconds())
-    return since <= sweep_patience(engine), f"the last sweep was {since:.1f} s ago"
+    return is_ringing(engine, ring), told_of(ring)
+
+
+def ring_sweep(engine: Engine) -> SweepStanding:
+    """Return how the sweep stands that wakes retries and rings where work waits."""
+    return next(one for one in standing.sweeps(engine) if one.name == "ring")
+
+
+def is_ringing(engine: Engine, ring: SweepStanding) -> bool:
+    """Whether the ring sweep went well lately."""
+    return ring.age_seconds is not None and ring.age_seconds <= sweep_patience(engine)
+
+
+def told_of(ring: SweepStanding) -> str:
+    """Say when the ring sweep last went well, and why not since."""
+    age = ring.age_seconds
+    well = "it never went well" if age is None else f"the last good sweep was {age:.1f} s ago"
+    run = ring.run
+    if run is None or not run.failures_in_a_row:
+        return well
+    return f"{well}, and it fails: {run.last_error}: {run.last_error_message}"
 
 
 def _workers(engine: Engine) -> tuple[bool, str]:

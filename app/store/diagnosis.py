@@ -1,4 +1,4 @@
-"""What somebody who looks for trouble asks the database: who is alive, what waits, when was swept."""
+"""What somebody who looks for trouble asks the database: who is alive, what waits."""
 
 from __future__ import annotations
 
@@ -26,17 +26,6 @@ select q.queue,
                          and r.phase in ('ready', 'failed', 'waiting') due
           from remand.run_queue r, n) q
  group by q.queue, q.t order by q.queue
-"""
-# A worker's connection keeps its last statement in view: no table has to record that a sweep ran.
-_LAST_SWEEP = """
-select max(query_start) from pg_stat_activity
- where datname = current_database() and pid <> pg_backend_pid() and application_name = 'remand'
-   and query ~ 'remand\\.(wake_due|settle_parked)|with (recursive ready|alive) as|update remand\\.workers w '
-"""
-_PARTITIONS = """
-select substring(c.relname from 'workflows_(\\d{4}_\\d{2})$') as month
-  from pg_inherits i join pg_class c on c.oid = i.inhrelid
- where i.inhparent = to_regclass('remand.workflows') and c.relname ~ 'workflows_\\d{4}_\\d{2}$' order by month
 """
 
 
@@ -85,17 +74,6 @@ def dependencies(database: Database) -> list[str]:
     """Return the dependencies that published templates name. Transaction: own."""
     rows = database.call("select distinct dependency from remand.template_steps order by 1")
     return [row[0] for row in rows]
-
-
-def last_sweep(database: Database) -> datetime | None:
-    """Return when a sweep last asked the database something, None when nothing shows. Transaction: own."""
-    found: datetime | None = database.call(_LAST_SWEEP)[0][0]
-    return found
-
-
-def partition_months(database: Database) -> list[str]:
-    """Return the months that have partitions, "YYYY_MM", in order. Transaction: own."""
-    return [row[0] for row in database.call(_PARTITIONS)]
 
 
 def server_version(database: Database) -> str:

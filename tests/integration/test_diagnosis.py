@@ -3,12 +3,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from app.clock import DatabaseClock
-from app.engine.sweeps.ring import ring
 from app.store import diagnosis
 from app.store.ids import first_id_at
 from app.store.session import Database
 from app.store.workflows import get_workflow, list_workflows
-from tests.support.engine import Harness, settings_for
+from tests.support.engine import Harness
 from tests.support.shapes import shape
 
 ONE = shape("one", {"a": ()})
@@ -33,28 +32,6 @@ def test_only_the_living_are_live(harness: Harness) -> None:
     harness.advance(3600)
     alive = diagnosis.live_workers(harness.database, harness.settings, harness.clock)
     assert "here@test" not in [one.hostname for one in alive]
-
-
-def test_a_sweep_leaves_a_sign_and_a_look_does_not(
-    database: Database, database_url: str, harness: Harness
-) -> None:
-    observer = Database(database_url)
-    try:
-        diagnosis.live_workers(database, settings_for(), DatabaseClock())
-        assert diagnosis.last_sweep(observer) is None
-
-        ring(harness.engine)
-        seen = diagnosis.last_sweep(observer)
-        assert seen is not None
-        assert diagnosis.server_time(observer) - seen < timedelta(seconds=30)
-    finally:
-        observer.dispose()
-
-
-def test_this_month_has_partitions(database: Database) -> None:
-    months = diagnosis.partition_months(database)
-    assert f"{diagnosis.server_time(database):%Y_%m}" in months
-    assert months == sorted(months)
 
 
 def test_workflows_are_listed_since_an_instant(harness: Harness) -> None:

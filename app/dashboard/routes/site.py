@@ -13,6 +13,7 @@ from app.domain.access import Permission
 from app.engine import breakers, operate, overview, pauses
 from app.engine.context import Engine
 from app.engine.limits import limits_of
+from app.engine.sweeps import standing
 from app.store import workers
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
@@ -62,6 +63,13 @@ def workers_page(request: Request) -> Response:
     return show(
         request, "workers.html", alive=alive, stopped=stopped[:_STOPPED], silent_seconds=silent, now=now
     )
+
+
+@router.get("/sweeps")
+def sweeps_page(request: Request) -> Response:
+    """Show what runs by itself: when each sweep last went well, and why not since."""
+    require(Permission.QUEUES_READ)(request)
+    return show(request, "sweeps.html", sweeps=standing.sweeps(engine_of(request)))
 
 
 @router.get("/breakers")

@@ -1,0 +1,114 @@
+"""How each sweep stands: when it last went well, since when it fails, whether it is overdue. Only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from app.domain.queues import MAINTENANCE
+from app.engine.context import Engine
+from app.engine.sweeps.runs import NOTE_SECONDS
+from app.store import diagnosis, sweep_runs
+from app.store.sweep_runs import SweepRun
+from app.store.workers import WorkerRow
+from beat_schedule import BEAT_SCHEDULE
+
+INTERVALS = 3
+"""That may pass without a good run before a sweep counts as overdue."""
+SLACK_SECONDS = 2 * NOTE_SECONDS
+"""Beside them: a good run that moved nothing is noted late."""
+
+
+class SweepState(StrEnum):
+    """How a sweep stands."""
+
+    WELL = "well"
+    FAILING = "failing"
+    """It runs, and its last run failed."""
+    OVERDUE = "overdue"
+    """It has not gone well for three intervals and more: nobody rings it, or nobody runs it."""
+    NEVER = "never_ran"
+    """It has not run yet, and need not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepStanding:
+    """A sweep of beat's schedule."""
+
+    name: str
+    interval_seconds: float
+    run: SweepRun | None
+    """None: it never ran."""
+    age_seconds: float | None
+    """Since it last went well; None: it never did."""
+    is_overdue: bool
+
+    @property
+    def state(self) -> SweepState:
+        """How it stands. A sweep that fails is called that, however long it has been failing."""
+        if self.run is not None and self.run.failures_in_a_row:
+            return SweepState.FAILING
+        if self.is_overdue:
+            return SweepState.OVERDUE
+        return SweepState.NEVER if self.run is None else SweepState.WELL
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nobody need look."""
+        return self.state in (SweepState.WELL, SweepState.NEVER)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what programs read of it."""
+        run = self.run
+        return {
+            "name": self.name,
+            "state": self.state,
+            "interval_seconds": self.interval_seconds,
+            "is_overdue": self.is_overdue,
+            "age_seconds": self.age_seconds,
+            "last_started_at": run and run.last_started_at,
+            "last_success_at": run and run.last_success_at,
+            "last_duration_seconds": run and run.last_duration_seconds,
+            "last_moved": run.last_moved if run else 0,
+            "last_moved_at": run and run.last_moved_at,
+            "failures_in_a_row": run.failures_in_a_row if run else 0,
+            "failing_since": run and run.failing_since,
+            "last_failed_at": run and run.last_failed_at,
+            "last_error": run and run.last_error,
+            "last_error_message": run and run.last_error_message,
+            "runs": run.runs if run else 0,
+            "failures": run.failures if run else 0,
+            "moved": run.moved if run else 0,
+            "worker": run and (run.hostname or str(run.worker)),
+        }
+
+
+def sweeps(engine: Engine) -> list[SweepStanding]:
+    """Return every sweep that beat rings, in the order of its schedule."""
+    known = {one.name: one for one in sweep_runs.sweep_runs(engine.database)}
+    live = diagnosis.live_workers(engine.database, engine.settings, engine.clock)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+    heard_since = _heard_since(live)
+    return [_standing(engine, name, known.get(name), heard_since, now) for name in BEAT_SCHEDULE]
+
+
+def _standing(
+    engine: Engine, name: str, run: SweepRun | None, heard_since: datetime | None, now: datetime
+) -> SweepStanding:
+    interval: float = getattr(engine.settings, BEAT_SCHEDULE[name].interval)
+    patience = INTERVALS * interval + SLACK_SECONDS + (run.last_duration_seconds if run else 0.0)
+    well_at = run.last_success_at if run else None
+    # One that never went well is late once somebody has listened for it that long.
+    since = well_at or heard_since
+    waited = None if since is None else (now - since).total_seconds()
+    age = None if well_at is None else max(0.0, (now - well_at).total_seconds())
+    return SweepStanding(name, interval, run, age, waited is not None and waited > patience)
+
+
+def _heard_since(live: Iterable[WorkerRow]) -> datetime | None:
+    """Return since when a worker that lives listens for sweeps; None: none does."""
+    return min((one.started_at for one in live if MAINTENANCE in one.queues), default=None)
