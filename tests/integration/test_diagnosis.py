@@ -5,7 +5,6 @@ from datetime import timedelta
 from app.clock import DatabaseClock
 from app.store import diagnosis
 from app.store.ids import first_id_at
-from app.store.session import Database
 from app.store.workflows import get_workflow, list_workflows
 from tests.support.engine import Harness
 from tests.support.shapes import shape
