@@ -92,12 +92,11 @@ def _coverage(spans: Sequence[_Span], ahead: int, now: datetime) -> Iterator[Fau
     if not any(one.starts_at <= now < one.ends_at for one in spans):
         told = f"no period holds {_day(now)}: new workflows fall into the default partition"
         yield Fault("current_missing", "fail", told, _CREATE)
-    later = [one for one in spans if one.starts_at > now]
-    for one, then in pairwise(_union(spans)):
-        if then[0] > now and one[1] < then[0]:
-            told = f"no period from {_day(max(one[1], now))} to {_day(then[0])}"
+    for (_, until), (then, _) in pairwise(_union(spans)):
+        if until > now:
+            told = f"no period from {_day(until)} to {_day(then)}"
             yield Fault("gap", "fail", told, _CREATE)
-    count = len({one.starts_at for one in later})
+    count = len({one.starts_at for one in spans if one.starts_at > now})
     if count == 0:
         told = "no period is ready for when this one ends"
         yield Fault("next_missing", "fail", told, _CREATE)

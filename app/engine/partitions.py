@@ -1,0 +1,39 @@
+"""Look at the partitions: what is wrong with them, and what lies in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.domain.partition_check import DefaultRows, Fault, find_faults
+from app.engine.context import Engine
+from app.store import diagnosis
+from app.store import partitions as stored
+from app.store.partitions import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The periods that the live tables have, and what lies outside them."""
+
+    periods: Sequence[Standing]
+    live: Mapping[str, int]
+    """How many workflows of a period, by its name, are in no final state."""
+    default: Sequence[DefaultRows]
+
+
+def faults(engine: Engine) -> list[Fault]:
+    """Return what is wrong with the partitions, failures first. Changes nothing."""
+    now = engine.clock.fixed() or diagnosis.server_time(engine.database)
+    laid = stored.catalogue(engine.database)
+    ends = [one.ends_at for one in laid if one.home == "live" and one.ends_at]
+    defaults = stored.default_rows(engine.database, max(ends, default=now))
+    return find_faults(laid, defaults, engine.settings.partitions_ahead, now)
+
+
+def listed(engine: Engine) -> Listed:
+    """Return the periods in order of time, and the rows of none. Changes nothing."""
+    found = stored.periods(engine.database)
+    ends_at = found[-1].ends_at if found else diagnosis.server_time(engine.database)
+    live = stored.live_workflows(engine.database, [one.name for one in found if "workflows" in one.tables])
+    return Listed(found, live, stored.default_rows(engine.database, ends_at))
