@@ -6,6 +6,7 @@ from typing import Any
 
 from app.engine.sweeps.expire import expire as sweep_expire
 from app.engine.sweeps.partitions import partitions as sweep_partitions
+from app.engine.sweeps.prune import prune as sweep_prune
 from app.engine.sweeps.redrive import redrive as sweep_redrive
 from app.engine.sweeps.requeue import requeue as sweep_requeue
 from app.engine.sweeps.rescue import rescue as sweep_rescue
@@ -66,3 +67,9 @@ def stalled() -> None:
 def partitions() -> None:
     """Create the partitions of the coming months."""
     swept("partitions", sweep_partitions)
+
+
+@_task("prune")
+def prune() -> None:
+    """Delete what is over and past its days."""
+    swept("prune", sweep_prune)

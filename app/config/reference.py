@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.config.notify import NotifySettings, NotifyTarget
+from app.config.retention import RetentionSettings
 from app.config.settings import Settings
 from app.config.sources import Key, variable_of
 from app.config.web import WebSettings
@@ -72,9 +73,10 @@ def _rows() -> Iterator[str]:
     yield from _table_rows(DlqSettings, ("dlq",), DlqSettings())
     yield from _table_rows(WebSettings, ("web",), WebSettings())
     yield from _table_rows(NotifySettings, ("notify",), NotifySettings())
+    yield from _table_rows(RetentionSettings, ("retention",), RetentionSettings())
 
 
-_TABLES = ("retry", "retry_budget", "breaker", "dlq", "web", "notify")
+_TABLES = ("retry", "retry_budget", "breaker", "dlq", "web", "notify", "retention")
 
 
 def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:

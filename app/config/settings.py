@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 
 from app.config.kinds import Count, Names, Seconds
 from app.config.notify import NotifySettings
+from app.config.retention import RetentionSettings
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
@@ -166,33 +167,17 @@ class Settings(BaseModel):
         le=31_536_000,
         description="Seconds a step may wait where no worker of its queue is seen; then it is a dead letter.",
     )
-    redrive_batch_size: Count = Field(
-        500, ge=1, le=5000, description="Most dead letters that a redrive requeues in one transaction."
-    )
-    redrive_wait_seconds: Seconds = Field(
-        3600.0,
-        gt=0,
-        le=2_592_000,
-        description="Seconds that a redrive waits for the outcome of what it sent last: a canary is stopped "
-        "then, the rest ends without it.",
-    )
-    partitions_interval_seconds: Seconds = Field(
+    prune_interval_seconds: Seconds = Field(
         3600.0,
         gt=0,
         le=604_800,
-        description="Seconds between two looks whether the coming periods have partitions.",
+        description="Seconds between two prune sweeps, which delete what is past its days in `[retention]`.",
     )
-    partition_interval: Literal["monthly", "weekly", "daily"] = Field(
-        "monthly",
-        description="How long the periods are by which workflows are partitioned, in UTC. May be changed at "
-        "any time: it holds for what follows the last period that is there.",
-    )
-    partitions_ahead: Count = Field(
-        2,
-        ge=1,
-        le=60,
-        description="Periods, after the current one, that have partitions in advance. With short ones take "
-        "more: they are the time for which the sweep may fail unnoticed.",
+    prune_budget_seconds: Seconds = Field(
+        60.0,
+        gt=0,
+        le=3600,
+        description="Seconds after which a prune sweep leaves the rest to the next one.",
     )
     input_max_bytes: Count = Field(
         1_048_576, ge=1024, le=104_857_600, description="Largest input of a workflow, in bytes of JSON."
@@ -255,6 +240,9 @@ class Settings(BaseModel):
     web: WebSettings = Field(default_factory=WebSettings, description="The server of API and dashboard.")
     notify: NotifySettings = Field(
         default_factory=NotifySettings, description="Whom to tell of what needs a person."
+    )
+    retention: RetentionSettings = Field(
+        default_factory=RetentionSettings, description="How long is kept what is over."
     )
     dlq: DlqSettings = Field(default_factory=DlqSettings, description="What becomes of dead letters.")
     rules: Rules = Field(

@@ -9,6 +9,7 @@ import pytest
 import beat_schedule
 from app.config import Settings, settings_reference
 from app.config.notify import NotifySettings
+from app.config.retention import RetentionSettings
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/settings.md").read_text()
 TABLES = {
     "retry": RetryOverrides, "retry_budget": BudgetSpec, "breaker": BreakerOverrides, "dlq": DlqSettings,
-    "web": WebSettings, "notify": NotifySettings,
+    "web": WebSettings, "notify": NotifySettings, "retention": RetentionSettings,
 }  # fmt: skip
 SOURCES = "\n".join(
     path.read_text() for folder in ("app", "workers", "remand") for path in (ROOT / folder).rglob("*.py")
@@ -58,7 +59,8 @@ def test_a_setting_is_read_by_somebody(name: str) -> None:
 
 PROOFS = {
     node.name
-    for node in ast.walk(ast.parse((ROOT / "tests/integration/test_settings_matter.py").read_text()))
+    for path in (ROOT / "tests/integration").glob("test_settings_*.py")
+    for node in ast.walk(ast.parse(path.read_text()))
     if isinstance(node, ast.FunctionDef)
 }
 
@@ -70,5 +72,5 @@ PROOFS = {
 )  # fmt: skip
 def test_a_setting_has_a_test_that_changing_it_changes_something(name: str) -> None:
     assert any(proof.startswith(f"test_{name}_") or proof == f"test_{name}" for proof in PROOFS), (
-        f"write test_{name}_... in tests/integration/test_settings_matter.py"
+        f"write test_{name}_... in tests/integration/test_settings_*.py"
     )

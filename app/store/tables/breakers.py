@@ -83,7 +83,6 @@ retry_budgets = sa.Table(
     column("handler", sa.Text, "registered name of the handler"),
     column("next_at", instant, "the next free turn of a retry beyond the budget"),
     sa.PrimaryKeyConstraint("namespace", "handler"),
-    sa.Index("retry_budgets_by_age", "next_at"),
     comment="How far retries beyond the budget are spread already.",
 )
 

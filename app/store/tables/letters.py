@@ -80,6 +80,11 @@ dead_letter_groups = sa.Table(
         sa.text("id DESC"),
         postgresql_where=sa.text("state IN ('open', 'investigating')"),
     ),
+    sa.Index(
+        "dead_letter_groups_quiet",
+        sa.text("greatest(last_at, state_since)"),
+        postgresql_where=sa.text("state IN ('open', 'resolved')"),
+    ),
     comment="Letters with one cause: who looks at it, until when, how it was resolved, whether it came back.",
 )
 

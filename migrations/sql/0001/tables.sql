@@ -250,8 +250,6 @@ CREATE TABLE remand.retry_budgets (
   PRIMARY KEY (namespace, handler)
 );
 
-CREATE INDEX retry_budgets_by_age ON remand.retry_budgets (next_at);
-
 COMMENT ON TABLE remand.retry_budgets IS 'How far retries beyond the budget are spread already.';
 
 COMMENT ON COLUMN remand.retry_budgets.namespace IS 'of the template';
@@ -355,6 +353,8 @@ CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
 CREATE INDEX dead_letter_groups_by_state ON remand.dead_letter_groups (state, last_at DESC, id DESC);
 
 CREATE INDEX dead_letter_groups_largest ON remand.dead_letter_groups (open_letters DESC, id DESC) WHERE state IN ('open', 'investigating');
+
+CREATE INDEX dead_letter_groups_quiet ON remand.dead_letter_groups (greatest(last_at, state_since)) WHERE state IN ('open', 'resolved');
 
 CREATE INDEX dead_letter_groups_recent ON remand.dead_letter_groups (last_at DESC, id DESC) WHERE state IN ('open', 'investigating');
 

@@ -1,0 +1,110 @@
+"""Prune sweep: delete what is over and past its days, a batch of each table in turn, until nothing is left.
+
+Two at once share the work; one that is cut off has kept what it did, and the next goes on. Source: D6.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.engine.context import Engine
+from app.store import groups, pruning
+from app.store.pruning import PRUNED, Prunable
+from app.telemetry import log
+
+BATCH = 1000
+LOOKED_AT = 100_000
+"""Rows of a table that are counted at most where it is only said what would go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What one sweep deleted."""
+
+    rows: Mapping[str, int]
+    """By table, those that lost any."""
+    is_dry: bool
+    """False: it ran out of time, and the next one goes on."""
+
+    @property
+    def moved(self) -> int:
+        """Rows of all tables."""
+        return sum(self.rows.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How long rows of a table are kept, and how it stands."""
+
+    table: str
+    setting: str | None
+    """Its name in `[retention]`; None: not to be set."""
+    days: int | None
+    """None: for ever."""
+    oldest_at: datetime | None
+    """Of the rows that go one day; None: there are none."""
+    due: int
+    """Rows that the next sweep deletes; `LOOKED_AT`: so many, or more."""
+
+
+def prune(engine: Engine, batch: int = BATCH, *, monotonic: Callable[[], float] = time.monotonic) -> Pruned:
+    """Sweep once, until nothing is left or the time is up. Transaction: one a batch of one table.
+
+    Idempotent: what was deleted is gone. Counts of letters are brought up to date, too.
+    """
+    groups.fold(engine.database)
+    until = monotonic() + engine.settings.prune_budget_seconds
+    old = _cutoffs(engine)
+    gone: Counter[str] = Counter()
+    is_dry = False
+    while not is_dry and monotonic() < until:
+        before = gone.total()
+        left = old
+        while left and monotonic() < until:
+            left = [one for one in left if _batch(engine, *one, batch, gone)]
+        # Once more: a group can go when its last letter has gone.
+        is_dry = not left and gone.total() == before
+    if gone:
+        groups.fold(engine.database)
+        log("sweep.ended", sweep="prune", moved=gone.total())
+    return Pruned(dict(gone), is_dry)
+
+
+def outlook(engine: Engine) -> list[Kept]:
+    """Return how long everything is kept, and what the next sweep would delete.
+
+    Transaction: some short ones.
+    """
+    now = engine.instant()
+    found = []
+    for one in PRUNED:
+        before = _cutoff(engine, one, now)
+        due = pruning.count(engine.database, one, before, LOOKED_AT) if before is not None else 0
+        days = None if before is None else (now - before).days
+        found.append(Kept(one.name, one.kept_by, days, pruning.oldest(engine.database, one), due))
+    return found
+
+
+def _batch(engine: Engine, one: Prunable, before: datetime, limit: int, gone: Counter[str]) -> bool:
+    """Delete a batch; return whether there may be more."""
+    done = pruning.delete_batch(engine.database, one, before, limit)
+    if done.deleted:
+        gone[one.table] += done.deleted
+    return done.found == limit
+
+
+def _cutoffs(engine: Engine) -> list[tuple[Prunable, datetime]]:
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+    found = ((one, _cutoff(engine, one, now)) for one in PRUNED)
+    return [(one, before) for one, before in found if before is not None]
+
+
+def _cutoff(engine: Engine, one: Prunable, now: datetime) -> datetime | None:
+    if one.kept_by is None:
+        return now - one.kept_for
+    return engine.settings.retention.cutoff(one.kept_by, now)

@@ -1,0 +1,165 @@
+"""What is deleted when its time is over: one line a table, in batches, the oldest first, by an index.
+
+Two at once share the work: a row that another holds is left to it. What grows and is not here does not grow
+without bound, and `STAYS` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+
+import sqlalchemy as sa
+
+from app.store.session import Connection, Database
+
+
+@dataclass(frozen=True, slots=True)
+class Prunable:
+    """Rows of a table that go when they are old."""
+
+    table: str
+    age: str
+    """The instant that counts, in the words of an index."""
+    kept_by: str | None = None
+    """The setting in `[retention]` that says for how many days; None: `kept_for`."""
+    kept_for: timedelta = timedelta()
+    only: str = "true"
+    """Which of the old rows may go; in the words of a partial index."""
+    unless: str = "false"
+    """What keeps an old row: asked once more after it is locked, so that it is true when the row goes."""
+    of: str = ""
+    """Tables that are joined to reach `age`, as `join … on …`."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from others of its table."""
+        return self.table if self.kept_by or self.only == "true" else f"{self.table}, {self.only}"
+
+
+_ENDED = "('complete', 'error', 'cancelled', 'resolved_manually')"
+PRUNED: Final = (
+    Prunable(
+        "dead_letters", "x.closed_at", "letters_days",
+        # As a scalar: the partition is found by the id, one row at a time.
+        only="x.closed_at is not null and coalesce((select w.state from remand.workflows w"
+        f" where w.id = x.workflow_id), 'complete') in {_ENDED}",
+    ),
+    Prunable(
+        "dead_letter_groups", "greatest(x.last_at, x.state_since)", "groups_days",
+        only="x.state in ('open', 'resolved')",
+        unless="exists (select from remand.dead_letters d where d.group_id = x.id)",
+    ),
+    Prunable("dead_letter_hours", "x.hour", "hours_days"),
+    Prunable(
+        "redrive_items", "r.ended_at", "redrives_days",
+        of="join remand.redrives r on r.id = x.redrive_id", only="r.ended_at is not null",
+    ),
+    Prunable(
+        "redrives", "x.ended_at", "redrives_days", only="x.ended_at is not null",
+        unless="exists (select from remand.redrive_items i where i.redrive_id = x.id)",
+    ),
+    Prunable("audit_log", "x.at", "audit_days"),
+    Prunable("sessions", "x.expires_at", "access_days"),
+    Prunable("login_codes", "x.expires_at", "access_days"),
+    Prunable("api_tokens", "coalesce(x.revoked_at, x.expires_at)", "access_days"),
+    Prunable("login_attempts", "x.at", kept_for=timedelta(days=1), only="x.account is null"),
+    Prunable("login_attempts", "x.at", kept_for=timedelta(days=90), only="x.account is not null"),
+    Prunable("workers", "x.stopped_at", "workers_days", only="x.stopped_at is not null"),
+    Prunable("breaker_moves", "x.at", "breakers_days"),
+    Prunable("unclassified", "x.last_at", "unclassified_days"),
+    Prunable("idempotency_keys", "x.at", kept_for=timedelta(days=1)),
+)  # fmt: skip
+STAYS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "run_queue": "one row a live step: it goes with the step's end",
+        "traffic": "the last minutes only: the ring sweep deletes what is older",
+        "dead_letter_deltas": "each change of letters until it is counted: the prune sweep counts, too",
+        "dead_letter_counts": "one row for each kind of letters there is, whatever their number",
+        "dead_letter_notes": "go with their letter or their group",
+        "dead_queues": "made by people",
+        "queue_settings": "made by people",
+        "pauses": "made by people",
+        "template_pauses": "made by people",
+        "users": "made by people",
+        "breakers": "one row a dependency",
+        "retry_budgets": "one row a handler",
+        "templates": "one row a version that was published: workflows and letters name it",
+        "template_steps": "go with their template",
+        "sweep_runs": "one row a sweep",
+        "sweep_figures": "some rows a sweep",
+        "notifications": "the notify sweep deletes what is past `notify.keep_days`",
+        "notification_targets": "one row a target",
+        "identities": "an identity holds for as long as its workflow is kept",
+        "transition_rule": "the legal moves: changed by migrations alone",
+    }
+)
+"""Tables that are never pruned, and why they do not grow without bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one batch did."""
+
+    found: int
+    """Old rows that it locked; fewer than asked for: there are no more."""
+    deleted: int
+
+
+def delete_batch(database: Database, one: Prunable, before: datetime, limit: int) -> Batch:
+    """Delete the oldest rows from before an instant, at most `limit`. Transaction: own. Idempotent."""
+    with database.begin() as connection:
+        found = _lock(connection, one, before, limit)
+        if not found:
+            return Batch(0, 0)
+        # Its own statement: what others committed until the rows were locked is seen.
+        deleted = connection.execute(
+            sa.text(
+                f"delete from remand.{one.table} x where x.ctid = any(cast(:found as tid[]))"
+                f" and not ({one.unless})"
+            ),
+            {"found": found},
+        )
+        return Batch(len(found), deleted.rowcount)
+
+
+def _lock(connection: Connection, one: Prunable, before: datetime, limit: int) -> list[str]:
+    rows = connection.execute(sa.text(batch_query(one)), {"before": before, "limit": limit})
+    return [row[0] for row in rows]
+
+
+def batch_query(one: Prunable) -> str:
+    """Return the query that locks the oldest rows, for `:before` and `:limit`."""
+    return (
+        f"select cast(x.ctid as text) {_old(one)} order by {one.age} limit :limit for update of x skip locked"
+    )
+
+
+def count(database: Database, one: Prunable, before: datetime, at_most: int) -> int:
+    """Count the rows that would go, up to `at_most`. Transaction: own; nothing is locked."""
+    query = sa.text(f"select count(*) from (select {_old(one)} limit :limit) old")
+    with database.reading() as connection:
+        counted: int = connection.execute(query, {"before": before, "limit": at_most}).scalar_one()
+        return counted
+
+
+def oldest(database: Database, one: Prunable) -> datetime | None:
+    """Return the instant that counts of the oldest row that can go one day, None if there is none.
+
+    Transaction: own.
+    """
+    query = sa.text(f"select {one.age} {_all(one)} order by {one.age} limit 1")
+    with database.reading() as connection:
+        found: datetime | None = connection.execute(query).scalar()
+        return found
+
+
+def _old(one: Prunable) -> str:
+    return f"{_all(one)} and {one.age} < :before and not ({one.unless})"
+
+
+def _all(one: Prunable) -> str:
+    return f"from remand.{one.table} x {one.of} where {one.only}"
