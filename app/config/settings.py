@@ -167,6 +167,34 @@ class Settings(BaseModel):
         le=31_536_000,
         description="Seconds a step may wait where no worker of its queue is seen; then it is a dead letter.",
     )
+    redrive_batch_size: Count = Field(
+        500, ge=1, le=5000, description="Most dead letters that a redrive requeues in one transaction."
+    )
+    redrive_wait_seconds: Seconds = Field(
+        3600.0,
+        gt=0,
+        le=2_592_000,
+        description="Seconds that a redrive waits for the outcome of what it sent last: a canary is stopped "
+        "then, the rest ends without it.",
+    )
+    partitions_interval_seconds: Seconds = Field(
+        3600.0,
+        gt=0,
+        le=604_800,
+        description="Seconds between two looks whether the coming periods have partitions.",
+    )
+    partition_interval: Literal["monthly", "weekly", "daily"] = Field(
+        "monthly",
+        description="How long the periods are by which workflows are partitioned, in UTC. May be changed at "
+        "any time: it holds for what follows the last period that is there.",
+    )
+    partitions_ahead: Count = Field(
+        2,
+        ge=1,
+        le=60,
+        description="Periods, after the current one, that have partitions in advance. With short ones take "
+        "more: they are the time for which the sweep may fail unnoticed.",
+    )
     prune_interval_seconds: Seconds = Field(
         3600.0,
         gt=0,
