@@ -55,6 +55,16 @@ _FUNCTIONS = (
     "live_workers",
     "moves",
     "all_attempts",
+    "archived_moves",
+    "archived_attempts",
+    "archive_verdict",
+    "archive_sums",
+    "move_rows",
+    "archive_batch",
+    "archive_period",
+    "restore_workflows",
+    "restore_period",
+    "v_archive_statistics",
     "count_letters",
     "fold_letters",
     "new_uuid7",
@@ -65,7 +75,14 @@ _PARTITIONED = ("workflows", "steps", "attempts", "history")
 _SHOWN_TO_READERS = (
     "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps"
 )  # fmt: skip
+_ARCHIVE = tuple(f"{table}_archive" for table in _PARTITIONED)
+_LARGE_VALUES = (
+    ("workflows", "input"), ("steps", "input"), ("steps", "checkpoint"), ("steps", "failure"),
+    ("steps", "result"), ("attempts", "failure"),
+)  # fmt: skip
 _TABLES = (
+    "archive_runs",
+    *_ARCHIVE,
     "notification_targets",
     "notifications",
     "idempotency_keys",
@@ -111,7 +128,8 @@ def _run(name: str) -> None:
 def upgrade() -> None:
     _run("tables")
     _run("transition_rule")
-    for table in _PARTITIONED:
+    _compress()
+    for table in (*_PARTITIONED, *_ARCHIVE):
         op.execute(f"create table remand.{table}_default partition of remand.{table} default")
     for name in _FUNCTIONS:
         _run(name)
@@ -140,6 +158,16 @@ def _make_first_periods() -> None:
     )
 
 
+def _compress() -> None:
+    """Let large values be compressed by lz4, where the server can: faster than its own way, and as small."""
+    changes = "".join(
+        f"alter table remand.{table}{twin} alter column {name} set compression lz4;"
+        for table, name in _LARGE_VALUES
+        for twin in ("", "_archive")
+    )
+    op.execute(f"do $$ begin {changes} exception when feature_not_supported then null; end $$")
+
+
 def _grant_to_reader() -> None:
     """Let the role of those who watch (Flower), where there is one, read queues; never inputs and results."""
     tables = ", ".join(f"remand.{table}" for table in _SHOWN_TO_READERS)
@@ -156,7 +184,10 @@ def _grant_to_reader() -> None:
 
 
 def downgrade() -> None:
-    op.execute("drop view remand.moves, remand.all_attempts")
+    op.execute(
+        "drop view remand.moves, remand.all_attempts, remand.archived_moves, remand.archived_attempts,"
+        " remand.v_archive_statistics"
+    )
     op.execute(
         """
         do $$

@@ -19,7 +19,7 @@ from app.store.tables import PARTITIONED, SCHEMA, metadata
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = sorted((ROOT / "app/store/sql").glob("*.sql"))
 FROZEN = ROOT / "migrations/sql"
-PARTITION = re.compile(rf"({'|'.join(PARTITIONED)})_(default|\d{{4}}_\w+)")
+PARTITION = re.compile(rf"({'|'.join(PARTITIONED)})(_archive)?_(default|\d{{4}}_\w+)")
 
 
 def is_modelled(item: Any, name: str | None, kind: str, reflected: bool, other: object) -> bool:
@@ -101,7 +101,8 @@ def test_partitions_have_the_indexes_and_checks_of_their_tables(database: Databa
         " where p.relnamespace = 'remand'::regnamespace and p.relkind = 'p'"
     )
 
-    assert len(rows) == len(PARTITIONED) * 4
+    # Of each the default partition and three months; of its twin in the archive the default alone.
+    assert len(rows) == len(PARTITIONED) * 5
     assert [row for row in rows if row[2] != row[3] or row[4] < row[5]] == []
 
 
@@ -189,3 +190,15 @@ def test_the_head_is_the_only_one() -> None:
 
     assert schema.head() == revisions[-1]
     assert {path.name for path in FROZEN.iterdir() if path.is_dir()} <= set(revisions)
+
+
+@pytest.mark.parametrize(
+    ("view", "twin"), [("moves", "archived_moves"), ("all_attempts", "archived_attempts")]
+)
+def test_the_archive_is_shown_as_live_work_is(view: str, twin: str) -> None:
+    _, _, live = (ROOT / f"app/store/sql/{view}.sql").read_text().partition("\n")
+    _, _, archived = (ROOT / f"app/store/sql/{twin}.sql").read_text().partition("\n")
+
+    assert archived == re.sub(rf"remand\.({'|'.join(PARTITIONED)}) ", r"remand.\1_archive ", live).replace(
+        f"view remand.{view} ", f"view remand.{twin} "
+    )

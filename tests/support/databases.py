@@ -31,7 +31,8 @@ _TABLES = (
     "dead_letters", "dead_letter_deltas", "dead_letter_groups", "queue_settings",
     "workers", "identities", "run_queue", "history",
     "attempts", "steps",
-    "workflows", "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",
+    "workflows", "history_archive", "attempts_archive", "steps_archive", "workflows_archive", "archive_runs",
+    "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",
     "traffic",
     "retry_budgets", "unclassified", "sweep_figures", "sweep_runs",
 )  # fmt: skip

@@ -37,6 +37,12 @@ begin
                     where u.key is null or i.workflow_id = u.id order by u.n);
   end if;
   v_wanted := cardinality(v_new);
+  -- An id that may be archived: nothing is until a day after its id was made, so what is new costs nothing here.
+  if exists (select from unnest(v_new) u(id) where u.id < remand.uuid7_floor(t - interval '12 hours')) then
+    perform pg_advisory_xact_lock_shared(hashtext('remand.archive'));
+    v_new := array(select u.id from unnest(v_new) u(id) where u.id not in
+                     (select a.id from remand.workflows_archive a where a.id = any(v_new)));
+  end if;
   with created as (
     insert into remand.workflows (id, template_id, created_at, input, submitted_by, identity_key, priority,
                                   state, state_since, open_steps, tags, expires_at)

@@ -4,6 +4,13 @@ One file a room: who adds a table puts it where its neighbours are, and runs `ma
 """
 
 from app.store.tables.access import api_tokens, audit_log, login_attempts, login_codes, sessions, users
+from app.store.tables.archive import (
+    archive_runs,
+    attempts_archive,
+    history_archive,
+    steps_archive,
+    workflows_archive,
+)
 from app.store.tables.breakers import breaker_moves, breakers, retry_budgets, traffic, unclassified
 from app.store.tables.columns import SCHEMA, metadata
 from app.store.tables.letters import (
@@ -28,7 +35,9 @@ __all__ = [
     "PARTITIONED",
     "SCHEMA",
     "api_tokens",
+    "archive_runs",
     "attempts",
+    "attempts_archive",
     "audit_log",
     "breaker_moves",
     "breakers",
@@ -40,6 +49,7 @@ __all__ = [
     "dead_letters",
     "dead_queues",
     "history",
+    "history_archive",
     "idempotency_keys",
     "identities",
     "login_attempts",
@@ -55,6 +65,7 @@ __all__ = [
     "run_queue",
     "sessions",
     "steps",
+    "steps_archive",
     "sweep_figures",
     "sweep_runs",
     "template_pauses",
@@ -66,4 +77,5 @@ __all__ = [
     "users",
     "workers",
     "workflows",
+    "workflows_archive",
 ]

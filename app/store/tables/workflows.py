@@ -57,6 +57,7 @@ workflows = sa.Table(
         "true: held because its template is; goes on with it",
         server_default=sa.text("false"),
     ),
+    column("restored_at", instant, "when it came back from the archive; null: it did not", nullable=True),
     sa.PrimaryKeyConstraint("id"),
     one_of("state", WorkflowState, "state_known"),
     sa.CheckConstraint("priority BETWEEN 0 AND 9", name="priority_range"),

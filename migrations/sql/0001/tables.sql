@@ -168,6 +168,522 @@ COMMENT ON COLUMN remand.login_attempts.blocked_until IS 'until when no try coun
 
 COMMENT ON COLUMN remand.login_attempts.at IS 'when it was last tried';
 
+CREATE TABLE remand.workflows (
+  id UUID NOT NULL,
+  template_id INTEGER NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  input JSONB NOT NULL,
+  submitted_by TEXT NOT NULL,
+  identity_key TEXT,
+  priority SMALLINT NOT NULL,
+  state TEXT NOT NULL,
+  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
+  open_steps INTEGER NOT NULL,
+  error_steps INTEGER DEFAULT 0 NOT NULL,
+  troubled BOOLEAN DEFAULT false NOT NULL,
+  gives_up BOOLEAN DEFAULT false NOT NULL,
+  hold TEXT,
+  tags TEXT[],
+  expires_at TIMESTAMP WITH TIME ZONE,
+  paused_at TIMESTAMP WITH TIME ZONE,
+  paused_by TEXT,
+  pause_reason TEXT,
+  paused_with_template BOOLEAN DEFAULT false NOT NULL,
+  restored_at TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (id),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
+  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
+  CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
+  CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0)
+)
+ PARTITION BY RANGE (id);
+
+CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE state IN ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies');
+
+CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
+
+CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
+
+CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
+
+COMMENT ON TABLE remand.workflows IS 'One row per workflow.';
+
+COMMENT ON COLUMN remand.workflows.id IS 'UUIDv7, partition key';
+
+COMMENT ON COLUMN remand.workflows.template_id IS 'templates.id';
+
+COMMENT ON COLUMN remand.workflows.created_at IS 'when it was submitted';
+
+COMMENT ON COLUMN remand.workflows.input IS 'the input, as validated against the template''s schema';
+
+COMMENT ON COLUMN remand.workflows.submitted_by IS 'who or what submitted it';
+
+COMMENT ON COLUMN remand.workflows.identity_key IS 'SHA-256 of its identity, hex; null: always unique';
+
+COMMENT ON COLUMN remand.workflows.priority IS '0-9, higher first';
+
+COMMENT ON COLUMN remand.workflows.state IS 'see the state machine';
+
+COMMENT ON COLUMN remand.workflows.state_since IS 'instant of the last move';
+
+COMMENT ON COLUMN remand.workflows.open_steps IS 'steps that are neither complete nor resolved nor cancelled';
+
+COMMENT ON COLUMN remand.workflows.error_steps IS 'steps in error';
+
+COMMENT ON COLUMN remand.workflows.troubled IS 'true once a step failed: settle then rolls the workflow up';
+
+COMMENT ON COLUMN remand.workflows.gives_up IS 'true: its failure got no dead letter: it ends in error once nothing else is under way';
+
+COMMENT ON COLUMN remand.workflows.hold IS 'not null: why no further step is enqueued';
+
+COMMENT ON COLUMN remand.workflows.tags IS 'words of the submitter, to find it by; null: none';
+
+COMMENT ON COLUMN remand.workflows.expires_at IS 'when it becomes a dead letter if it has not ended; null: never';
+
+COMMENT ON COLUMN remand.workflows.paused_at IS 'since when a person holds it; null: nobody does';
+
+COMMENT ON COLUMN remand.workflows.paused_by IS 'who holds it';
+
+COMMENT ON COLUMN remand.workflows.pause_reason IS 'a person''s words';
+
+COMMENT ON COLUMN remand.workflows.paused_with_template IS 'true: held because its template is; goes on with it';
+
+COMMENT ON COLUMN remand.workflows.restored_at IS 'when it came back from the archive; null: it did not';
+
+CREATE TABLE remand.steps (
+  workflow_id UUID NOT NULL,
+  name TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  handler TEXT NOT NULL,
+  dependency TEXT,
+  queue TEXT NOT NULL,
+  priority SMALLINT NOT NULL,
+  timeout_seconds FLOAT,
+  commit_each BOOLEAN NOT NULL,
+  depends_on TEXT[] NOT NULL,
+  children TEXT[] NOT NULL,
+  state TEXT NOT NULL,
+  open_parents INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  failures INTEGER DEFAULT 0 NOT NULL,
+  lost_attempts INTEGER DEFAULT 0 NOT NULL,
+  worker UUID,
+  enqueued_at TIMESTAMP WITH TIME ZONE,
+  started_at TIMESTAMP WITH TIME ZONE,
+  ended_at TIMESTAMP WITH TIME ZONE,
+  input JSONB,
+  checkpoint JSONB,
+  failing_since TIMESTAMP WITH TIME ZONE,
+  failure JSONB,
+  result JSONB,
+  PRIMARY KEY (workflow_id, name),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually')),
+  CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually'))),
+  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0)
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.steps IS 'One row per step of a workflow.';
+
+COMMENT ON COLUMN remand.steps.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.steps.name IS 'step name';
+
+COMMENT ON COLUMN remand.steps.position IS 'order in the template, from 0';
+
+COMMENT ON COLUMN remand.steps.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.steps.dependency IS 'whose breaker it minds; null: its handler';
+
+COMMENT ON COLUMN remand.steps.queue IS 'Celery queue whose workers run it';
+
+COMMENT ON COLUMN remand.steps.priority IS '0-9, higher first';
+
+COMMENT ON COLUMN remand.steps.timeout_seconds IS 'soft timeout, seconds; null: the setting';
+
+COMMENT ON COLUMN remand.steps.commit_each IS 'true: its result is committed alone and at once';
+
+COMMENT ON COLUMN remand.steps.depends_on IS 'names of the parents';
+
+COMMENT ON COLUMN remand.steps.children IS 'names of the steps that depend on it';
+
+COMMENT ON COLUMN remand.steps.state IS 'see the state machine';
+
+COMMENT ON COLUMN remand.steps.open_parents IS 'parents that do not yet satisfy it';
+
+COMMENT ON COLUMN remand.steps.attempt IS 'number of the current or last attempt; 0: never claimed';
+
+COMMENT ON COLUMN remand.steps.failures IS 'attempts that failed or timed out';
+
+COMMENT ON COLUMN remand.steps.lost_attempts IS 'attempts whose process died';
+
+COMMENT ON COLUMN remand.steps.worker IS 'worker incarnation of the current or last attempt';
+
+COMMENT ON COLUMN remand.steps.enqueued_at IS 'not null: the move to enqueued, not in history';
+
+COMMENT ON COLUMN remand.steps.started_at IS 'not null: the move to in_progress, not in history';
+
+COMMENT ON COLUMN remand.steps.ended_at IS 'when it reached a final state';
+
+COMMENT ON COLUMN remand.steps.input IS 'replaces the workflow''s input for this step';
+
+COMMENT ON COLUMN remand.steps.checkpoint IS 'what the handler saved last';
+
+COMMENT ON COLUMN remand.steps.failing_since IS 'first failure since it was last (re)started';
+
+COMMENT ON COLUMN remand.steps.failure IS 'the last failure with its classification';
+
+COMMENT ON COLUMN remand.steps.result IS 'what the handler returned';
+
+CREATE TABLE remand.attempts (
+  workflow_id UUID NOT NULL,
+  step TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  worker UUID,
+  started_at TIMESTAMP WITH TIME ZONE,
+  ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  failure JSONB,
+  policy TEXT,
+  decision TEXT,
+  decided_at TIMESTAMP WITH TIME ZONE,
+  due_at TIMESTAMP WITH TIME ZONE,
+  explanation TEXT,
+  PRIMARY KEY (workflow_id, step, attempt),
+  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
+  CONSTRAINT attempt_from_one CHECK (attempt >= 1),
+  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead'))
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.attempts IS 'Attempts that did not go well; the good one is in its step''s row. View all_attempts has both.';
+
+COMMENT ON COLUMN remand.attempts.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.attempts.step IS 'step name';
+
+COMMENT ON COLUMN remand.attempts.attempt IS 'number of the attempt, from 1';
+
+COMMENT ON COLUMN remand.attempts.outcome IS 'how it ended';
+
+COMMENT ON COLUMN remand.attempts.worker IS 'worker incarnation that ran it';
+
+COMMENT ON COLUMN remand.attempts.started_at IS 'when it was claimed';
+
+COMMENT ON COLUMN remand.attempts.ended_at IS 'when its end was recorded';
+
+COMMENT ON COLUMN remand.attempts.failure IS 'class, message, traceback and classification';
+
+COMMENT ON COLUMN remand.attempts.policy IS 'the retry queue it was routed to';
+
+COMMENT ON COLUMN remand.attempts.decision IS 'retry, dead or null while undecided';
+
+COMMENT ON COLUMN remand.attempts.decided_at IS 'when a worker of that queue decided';
+
+COMMENT ON COLUMN remand.attempts.due_at IS 'when the retry is due';
+
+COMMENT ON COLUMN remand.attempts.explanation IS 'why it was decided so, for a person';
+
+CREATE TABLE remand.identities (
+  namespace TEXT NOT NULL,
+  name TEXT NOT NULL,
+  key TEXT NOT NULL,
+  workflow_id UUID NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (namespace, name, key)
+);
+
+COMMENT ON TABLE remand.identities IS 'Which identities are taken; unpartitioned so that uniqueness holds over all time.';
+
+COMMENT ON COLUMN remand.identities.namespace IS 'of the template';
+
+COMMENT ON COLUMN remand.identities.name IS 'of the template';
+
+COMMENT ON COLUMN remand.identities.key IS 'SHA-256 of the identity, hex';
+
+COMMENT ON COLUMN remand.identities.workflow_id IS 'the first workflow with this identity';
+
+COMMENT ON COLUMN remand.identities.created_at IS 'when it was taken';
+
+CREATE TABLE remand.workflows_archive (
+  id UUID NOT NULL,
+  template_id INTEGER NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  input JSONB NOT NULL,
+  submitted_by TEXT NOT NULL,
+  identity_key TEXT,
+  priority SMALLINT NOT NULL,
+  state TEXT NOT NULL,
+  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
+  open_steps INTEGER NOT NULL,
+  error_steps INTEGER DEFAULT 0 NOT NULL,
+  troubled BOOLEAN DEFAULT false NOT NULL,
+  gives_up BOOLEAN DEFAULT false NOT NULL,
+  hold TEXT,
+  tags TEXT[],
+  expires_at TIMESTAMP WITH TIME ZONE,
+  paused_at TIMESTAMP WITH TIME ZONE,
+  paused_by TEXT,
+  pause_reason TEXT,
+  paused_with_template BOOLEAN DEFAULT false NOT NULL,
+  restored_at TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (id),
+  CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
+  CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
+  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9)
+)
+ PARTITION BY RANGE (id);
+
+CREATE INDEX workflows_archive_tags ON remand.workflows_archive USING gin (tags) WHERE tags IS NOT NULL;
+
+COMMENT ON TABLE remand.workflows_archive IS 'Finished workflows past their retention. Read-only.';
+
+COMMENT ON COLUMN remand.workflows_archive.id IS 'UUIDv7, partition key';
+
+COMMENT ON COLUMN remand.workflows_archive.template_id IS 'templates.id';
+
+COMMENT ON COLUMN remand.workflows_archive.created_at IS 'when it was submitted';
+
+COMMENT ON COLUMN remand.workflows_archive.input IS 'the input, as validated against the template''s schema';
+
+COMMENT ON COLUMN remand.workflows_archive.submitted_by IS 'who or what submitted it';
+
+COMMENT ON COLUMN remand.workflows_archive.identity_key IS 'SHA-256 of its identity, hex; null: always unique';
+
+COMMENT ON COLUMN remand.workflows_archive.priority IS '0-9, higher first';
+
+COMMENT ON COLUMN remand.workflows_archive.state IS 'see the state machine';
+
+COMMENT ON COLUMN remand.workflows_archive.state_since IS 'instant of the last move';
+
+COMMENT ON COLUMN remand.workflows_archive.open_steps IS 'steps that are neither complete nor resolved nor cancelled';
+
+COMMENT ON COLUMN remand.workflows_archive.error_steps IS 'steps in error';
+
+COMMENT ON COLUMN remand.workflows_archive.troubled IS 'true once a step failed: settle then rolls the workflow up';
+
+COMMENT ON COLUMN remand.workflows_archive.gives_up IS 'true: its failure got no dead letter: it ends in error once nothing else is under way';
+
+COMMENT ON COLUMN remand.workflows_archive.hold IS 'not null: why no further step is enqueued';
+
+COMMENT ON COLUMN remand.workflows_archive.tags IS 'words of the submitter, to find it by; null: none';
+
+COMMENT ON COLUMN remand.workflows_archive.expires_at IS 'when it becomes a dead letter if it has not ended; null: never';
+
+COMMENT ON COLUMN remand.workflows_archive.paused_at IS 'since when a person holds it; null: nobody does';
+
+COMMENT ON COLUMN remand.workflows_archive.paused_by IS 'who holds it';
+
+COMMENT ON COLUMN remand.workflows_archive.pause_reason IS 'a person''s words';
+
+COMMENT ON COLUMN remand.workflows_archive.paused_with_template IS 'true: held because its template is; goes on with it';
+
+COMMENT ON COLUMN remand.workflows_archive.restored_at IS 'when it came back from the archive; null: it did not';
+
+CREATE TABLE remand.steps_archive (
+  workflow_id UUID NOT NULL,
+  name TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  handler TEXT NOT NULL,
+  dependency TEXT,
+  queue TEXT NOT NULL,
+  priority SMALLINT NOT NULL,
+  timeout_seconds FLOAT,
+  commit_each BOOLEAN NOT NULL,
+  depends_on TEXT[] NOT NULL,
+  children TEXT[] NOT NULL,
+  state TEXT NOT NULL,
+  open_parents INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  failures INTEGER DEFAULT 0 NOT NULL,
+  lost_attempts INTEGER DEFAULT 0 NOT NULL,
+  worker UUID,
+  enqueued_at TIMESTAMP WITH TIME ZONE,
+  started_at TIMESTAMP WITH TIME ZONE,
+  ended_at TIMESTAMP WITH TIME ZONE,
+  input JSONB,
+  checkpoint JSONB,
+  failing_since TIMESTAMP WITH TIME ZONE,
+  failure JSONB,
+  result JSONB,
+  PRIMARY KEY (workflow_id, name),
+  CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually'))),
+  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually'))
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.steps_archive IS 'Steps of archived workflows. Read-only.';
+
+COMMENT ON COLUMN remand.steps_archive.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.steps_archive.name IS 'step name';
+
+COMMENT ON COLUMN remand.steps_archive.position IS 'order in the template, from 0';
+
+COMMENT ON COLUMN remand.steps_archive.handler IS 'registered name of the handler';
+
+COMMENT ON COLUMN remand.steps_archive.dependency IS 'whose breaker it minds; null: its handler';
+
+COMMENT ON COLUMN remand.steps_archive.queue IS 'Celery queue whose workers run it';
+
+COMMENT ON COLUMN remand.steps_archive.priority IS '0-9, higher first';
+
+COMMENT ON COLUMN remand.steps_archive.timeout_seconds IS 'soft timeout, seconds; null: the setting';
+
+COMMENT ON COLUMN remand.steps_archive.commit_each IS 'true: its result is committed alone and at once';
+
+COMMENT ON COLUMN remand.steps_archive.depends_on IS 'names of the parents';
+
+COMMENT ON COLUMN remand.steps_archive.children IS 'names of the steps that depend on it';
+
+COMMENT ON COLUMN remand.steps_archive.state IS 'see the state machine';
+
+COMMENT ON COLUMN remand.steps_archive.open_parents IS 'parents that do not yet satisfy it';
+
+COMMENT ON COLUMN remand.steps_archive.attempt IS 'number of the current or last attempt; 0: never claimed';
+
+COMMENT ON COLUMN remand.steps_archive.failures IS 'attempts that failed or timed out';
+
+COMMENT ON COLUMN remand.steps_archive.lost_attempts IS 'attempts whose process died';
+
+COMMENT ON COLUMN remand.steps_archive.worker IS 'worker incarnation of the current or last attempt';
+
+COMMENT ON COLUMN remand.steps_archive.enqueued_at IS 'not null: the move to enqueued, not in history';
+
+COMMENT ON COLUMN remand.steps_archive.started_at IS 'not null: the move to in_progress, not in history';
+
+COMMENT ON COLUMN remand.steps_archive.ended_at IS 'when it reached a final state';
+
+COMMENT ON COLUMN remand.steps_archive.input IS 'replaces the workflow''s input for this step';
+
+COMMENT ON COLUMN remand.steps_archive.checkpoint IS 'what the handler saved last';
+
+COMMENT ON COLUMN remand.steps_archive.failing_since IS 'first failure since it was last (re)started';
+
+COMMENT ON COLUMN remand.steps_archive.failure IS 'the last failure with its classification';
+
+COMMENT ON COLUMN remand.steps_archive.result IS 'what the handler returned';
+
+CREATE TABLE remand.attempts_archive (
+  workflow_id UUID NOT NULL,
+  step TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  worker UUID,
+  started_at TIMESTAMP WITH TIME ZONE,
+  ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  failure JSONB,
+  policy TEXT,
+  decision TEXT,
+  decided_at TIMESTAMP WITH TIME ZONE,
+  due_at TIMESTAMP WITH TIME ZONE,
+  explanation TEXT,
+  PRIMARY KEY (workflow_id, step, attempt),
+  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead')),
+  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
+  CONSTRAINT attempt_from_one CHECK (attempt >= 1)
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.attempts_archive IS 'Attempts of archived workflows that did not go well. Read-only.';
+
+COMMENT ON COLUMN remand.attempts_archive.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.attempts_archive.step IS 'step name';
+
+COMMENT ON COLUMN remand.attempts_archive.attempt IS 'number of the attempt, from 1';
+
+COMMENT ON COLUMN remand.attempts_archive.outcome IS 'how it ended';
+
+COMMENT ON COLUMN remand.attempts_archive.worker IS 'worker incarnation that ran it';
+
+COMMENT ON COLUMN remand.attempts_archive.started_at IS 'when it was claimed';
+
+COMMENT ON COLUMN remand.attempts_archive.ended_at IS 'when its end was recorded';
+
+COMMENT ON COLUMN remand.attempts_archive.failure IS 'class, message, traceback and classification';
+
+COMMENT ON COLUMN remand.attempts_archive.policy IS 'the retry queue it was routed to';
+
+COMMENT ON COLUMN remand.attempts_archive.decision IS 'retry, dead or null while undecided';
+
+COMMENT ON COLUMN remand.attempts_archive.decided_at IS 'when a worker of that queue decided';
+
+COMMENT ON COLUMN remand.attempts_archive.due_at IS 'when the retry is due';
+
+COMMENT ON COLUMN remand.attempts_archive.explanation IS 'why it was decided so, for a person';
+
+CREATE TABLE remand.archive_runs (
+  id UUID NOT NULL,
+  kind TEXT NOT NULL,
+  path TEXT NOT NULL,
+  period TEXT NOT NULL,
+  starts_at TIMESTAMP WITH TIME ZONE,
+  ends_at TIMESTAMP WITH TIME ZONE,
+  workflows BIGINT NOT NULL,
+  steps BIGINT NOT NULL,
+  attempts BIGINT NOT NULL,
+  history BIGINT NOT NULL,
+  stayed BIGINT NOT NULL,
+  checksum NUMERIC NOT NULL,
+  bytes_before BIGINT NOT NULL,
+  bytes BIGINT NOT NULL,
+  lock_ms FLOAT,
+  started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  verified_at TIMESTAMP WITH TIME ZONE,
+  by TEXT NOT NULL,
+  PRIMARY KEY (id),
+  CONSTRAINT kind_known CHECK (kind IN ('archive', 'restore', 'drop')),
+  CONSTRAINT path_known CHECK (path IN ('period', 'batch'))
+);
+
+CREATE INDEX archive_runs_by_period ON remand.archive_runs (period, id);
+
+CREATE INDEX archive_runs_unverified ON remand.archive_runs (id) WHERE verified_at IS NULL;
+
+COMMENT ON TABLE remand.archive_runs IS 'Moves into the archive and out of it, each written in the transaction that made it.';
+
+COMMENT ON COLUMN remand.archive_runs.id IS 'UUIDv7';
+
+COMMENT ON COLUMN remand.archive_runs.kind IS 'archive, restore or drop';
+
+COMMENT ON COLUMN remand.archive_runs.path IS 'period: a partition changed hands; batch: rows were copied and deleted';
+
+COMMENT ON COLUMN remand.archive_runs.period IS 'the suffix of the partition, ''default'' for rows of no partition';
+
+COMMENT ON COLUMN remand.archive_runs.starts_at IS 'where the period begins; null: no period';
+
+COMMENT ON COLUMN remand.archive_runs.ends_at IS 'where it ends, exclusive; null: no period';
+
+COMMENT ON COLUMN remand.archive_runs.workflows IS 'workflows moved';
+
+COMMENT ON COLUMN remand.archive_runs.steps IS 'steps moved';
+
+COMMENT ON COLUMN remand.archive_runs.attempts IS 'attempts moved';
+
+COMMENT ON COLUMN remand.archive_runs.history IS 'moves moved';
+
+COMMENT ON COLUMN remand.archive_runs.stayed IS 'workflows that stayed live and went to the default partition';
+
+COMMENT ON COLUMN remand.archive_runs.checksum IS 'sum of hashes over ids and states of all rows, before and after';
+
+COMMENT ON COLUMN remand.archive_runs.bytes_before IS 'size of the four partitions before, indexes included';
+
+COMMENT ON COLUMN remand.archive_runs.bytes IS 'size of the four in the archive afterwards';
+
+COMMENT ON COLUMN remand.archive_runs.lock_ms IS 'milliseconds that live work was locked out; null: it was not';
+
+COMMENT ON COLUMN remand.archive_runs.started_at IS 'when the move began';
+
+COMMENT ON COLUMN remand.archive_runs.ended_at IS 'when the last of it was committed';
+
+COMMENT ON COLUMN remand.archive_runs.verified_at IS 'when the checksum was found again; null: not yet';
+
+COMMENT ON COLUMN remand.archive_runs.by IS 'who or what moved it';
+
 CREATE TABLE remand.breakers (
   name TEXT NOT NULL,
   state TEXT NOT NULL,
@@ -545,6 +1061,8 @@ CREATE TABLE remand.notifications (
 );
 
 CREATE INDEX notifications_by_age ON remand.notifications (created_at);
+
+CREATE INDEX notifications_by_state ON remand.notifications (state, id);
 
 CREATE INDEX notifications_due ON remand.notifications (target, due_at, id) WHERE state = 'pending';
 
@@ -1025,240 +1543,6 @@ COMMENT ON COLUMN remand.templates.expire_after_seconds IS 'age at which its wor
 
 COMMENT ON COLUMN remand.templates.created_at IS 'when it was published';
 
-CREATE TABLE remand.workflows (
-  id UUID NOT NULL,
-  template_id INTEGER NOT NULL,
-  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  input JSONB NOT NULL,
-  submitted_by TEXT NOT NULL,
-  identity_key TEXT,
-  priority SMALLINT NOT NULL,
-  state TEXT NOT NULL,
-  state_since TIMESTAMP WITH TIME ZONE NOT NULL,
-  open_steps INTEGER NOT NULL,
-  error_steps INTEGER DEFAULT 0 NOT NULL,
-  troubled BOOLEAN DEFAULT false NOT NULL,
-  gives_up BOOLEAN DEFAULT false NOT NULL,
-  hold TEXT,
-  tags TEXT[],
-  expires_at TIMESTAMP WITH TIME ZONE,
-  paused_at TIMESTAMP WITH TIME ZONE,
-  paused_by TEXT,
-  pause_reason TEXT,
-  paused_with_template BOOLEAN DEFAULT false NOT NULL,
-  PRIMARY KEY (id),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
-  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
-  CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
-  CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0)
-)
- PARTITION BY RANGE (id);
-
-CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE state IN ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies');
-
-CREATE INDEX workflows_open ON remand.workflows (state, state_since) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
-
-CREATE INDEX workflows_paused ON remand.workflows (id) WHERE paused_at IS NOT NULL;
-
-CREATE INDEX workflows_tags ON remand.workflows USING gin (tags) WHERE tags IS NOT NULL;
-
-COMMENT ON TABLE remand.workflows IS 'One row per workflow.';
-
-COMMENT ON COLUMN remand.workflows.id IS 'UUIDv7, partition key';
-
-COMMENT ON COLUMN remand.workflows.template_id IS 'templates.id';
-
-COMMENT ON COLUMN remand.workflows.created_at IS 'when it was submitted';
-
-COMMENT ON COLUMN remand.workflows.input IS 'the input, as validated against the template''s schema';
-
-COMMENT ON COLUMN remand.workflows.submitted_by IS 'who or what submitted it';
-
-COMMENT ON COLUMN remand.workflows.identity_key IS 'SHA-256 of its identity, hex; null: always unique';
-
-COMMENT ON COLUMN remand.workflows.priority IS '0-9, higher first';
-
-COMMENT ON COLUMN remand.workflows.state IS 'see the state machine';
-
-COMMENT ON COLUMN remand.workflows.state_since IS 'instant of the last move';
-
-COMMENT ON COLUMN remand.workflows.open_steps IS 'steps that are neither complete nor resolved nor cancelled';
-
-COMMENT ON COLUMN remand.workflows.error_steps IS 'steps in error';
-
-COMMENT ON COLUMN remand.workflows.troubled IS 'true once a step failed: settle then rolls the workflow up';
-
-COMMENT ON COLUMN remand.workflows.gives_up IS 'true: its failure got no dead letter: it ends in error once nothing else is under way';
-
-COMMENT ON COLUMN remand.workflows.hold IS 'not null: why no further step is enqueued';
-
-COMMENT ON COLUMN remand.workflows.tags IS 'words of the submitter, to find it by; null: none';
-
-COMMENT ON COLUMN remand.workflows.expires_at IS 'when it becomes a dead letter if it has not ended; null: never';
-
-COMMENT ON COLUMN remand.workflows.paused_at IS 'since when a person holds it; null: nobody does';
-
-COMMENT ON COLUMN remand.workflows.paused_by IS 'who holds it';
-
-COMMENT ON COLUMN remand.workflows.pause_reason IS 'a person''s words';
-
-COMMENT ON COLUMN remand.workflows.paused_with_template IS 'true: held because its template is; goes on with it';
-
-CREATE TABLE remand.steps (
-  workflow_id UUID NOT NULL,
-  name TEXT NOT NULL,
-  position INTEGER NOT NULL,
-  handler TEXT NOT NULL,
-  dependency TEXT,
-  queue TEXT NOT NULL,
-  priority SMALLINT NOT NULL,
-  timeout_seconds FLOAT,
-  commit_each BOOLEAN NOT NULL,
-  depends_on TEXT[] NOT NULL,
-  children TEXT[] NOT NULL,
-  state TEXT NOT NULL,
-  open_parents INTEGER NOT NULL,
-  attempt INTEGER NOT NULL,
-  failures INTEGER DEFAULT 0 NOT NULL,
-  lost_attempts INTEGER DEFAULT 0 NOT NULL,
-  worker UUID,
-  enqueued_at TIMESTAMP WITH TIME ZONE,
-  started_at TIMESTAMP WITH TIME ZONE,
-  ended_at TIMESTAMP WITH TIME ZONE,
-  input JSONB,
-  checkpoint JSONB,
-  failing_since TIMESTAMP WITH TIME ZONE,
-  failure JSONB,
-  result JSONB,
-  PRIMARY KEY (workflow_id, name),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually')),
-  CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually'))),
-  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0)
-)
- PARTITION BY RANGE (workflow_id);
-
-COMMENT ON TABLE remand.steps IS 'One row per step of a workflow.';
-
-COMMENT ON COLUMN remand.steps.workflow_id IS 'workflows.id, partition key';
-
-COMMENT ON COLUMN remand.steps.name IS 'step name';
-
-COMMENT ON COLUMN remand.steps.position IS 'order in the template, from 0';
-
-COMMENT ON COLUMN remand.steps.handler IS 'registered name of the handler';
-
-COMMENT ON COLUMN remand.steps.dependency IS 'whose breaker it minds; null: its handler';
-
-COMMENT ON COLUMN remand.steps.queue IS 'Celery queue whose workers run it';
-
-COMMENT ON COLUMN remand.steps.priority IS '0-9, higher first';
-
-COMMENT ON COLUMN remand.steps.timeout_seconds IS 'soft timeout, seconds; null: the setting';
-
-COMMENT ON COLUMN remand.steps.commit_each IS 'true: its result is committed alone and at once';
-
-COMMENT ON COLUMN remand.steps.depends_on IS 'names of the parents';
-
-COMMENT ON COLUMN remand.steps.children IS 'names of the steps that depend on it';
-
-COMMENT ON COLUMN remand.steps.state IS 'see the state machine';
-
-COMMENT ON COLUMN remand.steps.open_parents IS 'parents that do not yet satisfy it';
-
-COMMENT ON COLUMN remand.steps.attempt IS 'number of the current or last attempt; 0: never claimed';
-
-COMMENT ON COLUMN remand.steps.failures IS 'attempts that failed or timed out';
-
-COMMENT ON COLUMN remand.steps.lost_attempts IS 'attempts whose process died';
-
-COMMENT ON COLUMN remand.steps.worker IS 'worker incarnation of the current or last attempt';
-
-COMMENT ON COLUMN remand.steps.enqueued_at IS 'not null: the move to enqueued, not in history';
-
-COMMENT ON COLUMN remand.steps.started_at IS 'not null: the move to in_progress, not in history';
-
-COMMENT ON COLUMN remand.steps.ended_at IS 'when it reached a final state';
-
-COMMENT ON COLUMN remand.steps.input IS 'replaces the workflow''s input for this step';
-
-COMMENT ON COLUMN remand.steps.checkpoint IS 'what the handler saved last';
-
-COMMENT ON COLUMN remand.steps.failing_since IS 'first failure since it was last (re)started';
-
-COMMENT ON COLUMN remand.steps.failure IS 'the last failure with its classification';
-
-COMMENT ON COLUMN remand.steps.result IS 'what the handler returned';
-
-CREATE TABLE remand.attempts (
-  workflow_id UUID NOT NULL,
-  step TEXT NOT NULL,
-  attempt INTEGER NOT NULL,
-  outcome TEXT NOT NULL,
-  worker UUID,
-  started_at TIMESTAMP WITH TIME ZONE,
-  ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  failure JSONB,
-  policy TEXT,
-  decision TEXT,
-  decided_at TIMESTAMP WITH TIME ZONE,
-  due_at TIMESTAMP WITH TIME ZONE,
-  explanation TEXT,
-  PRIMARY KEY (workflow_id, step, attempt),
-  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
-  CONSTRAINT attempt_from_one CHECK (attempt >= 1),
-  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead'))
-)
- PARTITION BY RANGE (workflow_id);
-
-COMMENT ON TABLE remand.attempts IS 'Attempts that did not go well; the good one is in its step''s row. View all_attempts has both.';
-
-COMMENT ON COLUMN remand.attempts.workflow_id IS 'workflows.id, partition key';
-
-COMMENT ON COLUMN remand.attempts.step IS 'step name';
-
-COMMENT ON COLUMN remand.attempts.attempt IS 'number of the attempt, from 1';
-
-COMMENT ON COLUMN remand.attempts.outcome IS 'how it ended';
-
-COMMENT ON COLUMN remand.attempts.worker IS 'worker incarnation that ran it';
-
-COMMENT ON COLUMN remand.attempts.started_at IS 'when it was claimed';
-
-COMMENT ON COLUMN remand.attempts.ended_at IS 'when its end was recorded';
-
-COMMENT ON COLUMN remand.attempts.failure IS 'class, message, traceback and classification';
-
-COMMENT ON COLUMN remand.attempts.policy IS 'the retry queue it was routed to';
-
-COMMENT ON COLUMN remand.attempts.decision IS 'retry, dead or null while undecided';
-
-COMMENT ON COLUMN remand.attempts.decided_at IS 'when a worker of that queue decided';
-
-COMMENT ON COLUMN remand.attempts.due_at IS 'when the retry is due';
-
-COMMENT ON COLUMN remand.attempts.explanation IS 'why it was decided so, for a person';
-
-CREATE TABLE remand.identities (
-  namespace TEXT NOT NULL,
-  name TEXT NOT NULL,
-  key TEXT NOT NULL,
-  workflow_id UUID NOT NULL,
-  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  PRIMARY KEY (namespace, name, key)
-);
-
-COMMENT ON TABLE remand.identities IS 'Which identities are taken; unpartitioned so that uniqueness holds over all time.';
-
-COMMENT ON COLUMN remand.identities.namespace IS 'of the template';
-
-COMMENT ON COLUMN remand.identities.name IS 'of the template';
-
-COMMENT ON COLUMN remand.identities.key IS 'SHA-256 of the identity, hex';
-
-COMMENT ON COLUMN remand.identities.workflow_id IS 'the first workflow with this identity';
-
-COMMENT ON COLUMN remand.identities.created_at IS 'when it was taken';
-
 CREATE TABLE remand.sessions (
   token_hash BYTEA NOT NULL,
   user_id UUID,
@@ -1294,6 +1578,84 @@ COMMENT ON COLUMN remand.sessions.seen_at IS 'when it was last used; written at 
 COMMENT ON COLUMN remand.sessions.expires_at IS 'when it ends, used or not';
 
 COMMENT ON COLUMN remand.sessions.address IS 'from where they signed in';
+
+CREATE TABLE remand.history (
+  workflow_id UUID NOT NULL,
+  seq BIGINT DEFAULT nextval('remand.history_seq') NOT NULL,
+  kind TEXT NOT NULL,
+  step TEXT,
+  from_state TEXT NOT NULL,
+  event TEXT NOT NULL,
+  to_state TEXT NOT NULL,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (workflow_id, seq),
+  CONSTRAINT history_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
+  CONSTRAINT step_named CHECK ((kind = 'workflow') = (step IS NULL))
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.history IS 'Moves off the straight road; view moves has every move.';
+
+COMMENT ON COLUMN remand.history.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.history.seq IS 'order of the moves';
+
+COMMENT ON COLUMN remand.history.kind IS 'workflow or step';
+
+COMMENT ON COLUMN remand.history.step IS 'step name; null: the workflow itself';
+
+COMMENT ON COLUMN remand.history.from_state IS 'state before the move';
+
+COMMENT ON COLUMN remand.history.event IS 'why it moved';
+
+COMMENT ON COLUMN remand.history.to_state IS 'state after the move';
+
+COMMENT ON COLUMN remand.history.at IS 'when it moved';
+
+COMMENT ON COLUMN remand.history.by IS 'who or what moved it';
+
+COMMENT ON COLUMN remand.history.reason IS 'a person''s words';
+
+CREATE TABLE remand.history_archive (
+  workflow_id UUID NOT NULL,
+  seq BIGINT DEFAULT nextval('remand.history_seq') NOT NULL,
+  kind TEXT NOT NULL,
+  step TEXT,
+  from_state TEXT NOT NULL,
+  event TEXT NOT NULL,
+  to_state TEXT NOT NULL,
+  at TIMESTAMP WITH TIME ZONE NOT NULL,
+  by TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (workflow_id, seq),
+  CONSTRAINT history_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
+  CONSTRAINT step_named CHECK ((kind = 'workflow') = (step IS NULL))
+)
+ PARTITION BY RANGE (workflow_id);
+
+COMMENT ON TABLE remand.history_archive IS 'Moves of archived workflows off the straight road. Read-only.';
+
+COMMENT ON COLUMN remand.history_archive.workflow_id IS 'workflows.id, partition key';
+
+COMMENT ON COLUMN remand.history_archive.seq IS 'order of the moves';
+
+COMMENT ON COLUMN remand.history_archive.kind IS 'workflow or step';
+
+COMMENT ON COLUMN remand.history_archive.step IS 'step name; null: the workflow itself';
+
+COMMENT ON COLUMN remand.history_archive.from_state IS 'state before the move';
+
+COMMENT ON COLUMN remand.history_archive.event IS 'why it moved';
+
+COMMENT ON COLUMN remand.history_archive.to_state IS 'state after the move';
+
+COMMENT ON COLUMN remand.history_archive.at IS 'when it moved';
+
+COMMENT ON COLUMN remand.history_archive.by IS 'who or what moved it';
+
+COMMENT ON COLUMN remand.history_archive.reason IS 'a person''s words';
 
 CREATE TABLE remand.breaker_moves (
   name TEXT NOT NULL,
@@ -1591,45 +1953,6 @@ COMMENT ON COLUMN remand.template_steps.commit_each IS 'true: its result is comm
 COMMENT ON COLUMN remand.template_steps.depends_on IS 'names of the parents';
 
 COMMENT ON COLUMN remand.template_steps.children IS 'names of the steps that depend on it';
-
-CREATE TABLE remand.history (
-  workflow_id UUID NOT NULL,
-  seq BIGINT DEFAULT nextval('remand.history_seq') NOT NULL,
-  kind TEXT NOT NULL,
-  step TEXT,
-  from_state TEXT NOT NULL,
-  event TEXT NOT NULL,
-  to_state TEXT NOT NULL,
-  at TIMESTAMP WITH TIME ZONE NOT NULL,
-  by TEXT NOT NULL,
-  reason TEXT,
-  PRIMARY KEY (workflow_id, seq),
-  CONSTRAINT history_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
-  CONSTRAINT step_named CHECK ((kind = 'workflow') = (step IS NULL))
-)
- PARTITION BY RANGE (workflow_id);
-
-COMMENT ON TABLE remand.history IS 'Moves off the straight road; view moves has every move.';
-
-COMMENT ON COLUMN remand.history.workflow_id IS 'workflows.id, partition key';
-
-COMMENT ON COLUMN remand.history.seq IS 'order of the moves';
-
-COMMENT ON COLUMN remand.history.kind IS 'workflow or step';
-
-COMMENT ON COLUMN remand.history.step IS 'step name; null: the workflow itself';
-
-COMMENT ON COLUMN remand.history.from_state IS 'state before the move';
-
-COMMENT ON COLUMN remand.history.event IS 'why it moved';
-
-COMMENT ON COLUMN remand.history.to_state IS 'state after the move';
-
-COMMENT ON COLUMN remand.history.at IS 'when it moved';
-
-COMMENT ON COLUMN remand.history.by IS 'who or what moved it';
-
-COMMENT ON COLUMN remand.history.reason IS 'a person''s words';
 
 CREATE TABLE remand.dead_letter_notes (
   id UUID NOT NULL,
