@@ -168,9 +168,17 @@ def test_a_page_shows_what_changes_without_being_loaded_again(page: Page, shop: 
     chromium.sign_in(page, shop.url, "viewer", PASSWORD)
     tile = page.locator("a.tile", has_text="steps ready").locator("b")
     before = int(tile.inner_text())
-    page.wait_for_timeout(1000)
+    for more in (1, 2, 3):
+        shop.harness.submit("media/resize", {"scan": "new"})
+        expect(tile).to_have_text(str(before + more), timeout=SOON)
+
+
+def test_who_was_signed_out_is_led_to_sign_in(page: Page, shop: Shop) -> None:
+    with page.expect_response("**/live"):
+        chromium.sign_in(page, shop.url, "viewer", PASSWORD)
+    page.context.clear_cookies()
     shop.harness.submit("media/resize", {"scan": "new"})
-    expect(tile).to_have_text(str(before + 1), timeout=SOON)
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible(timeout=SOON)
 
 
 def test_a_viewer_is_offered_nothing_that_is_refused(page: Page, shop: Shop) -> None:

@@ -23,21 +23,36 @@
   });
 
   // Live: the server says that something changed, the page fetches its live part again.
+  const REFUSED_SECONDS = 30;
   let source = null;
-  function listen() {
+  function refresh() {
+    // Each refresh puts a new element in its place.
     const live = document.getElementById("live");
-    if (!live || !window.EventSource) return;
+    // What somebody is typing, or has opened, is not taken away.
+    const busy = live.contains(document.activeElement) && /INPUT|TEXTAREA|SELECT/.test(document.activeElement.tagName);
+    if (!busy && !live.querySelector("details.act[open]")) htmx.trigger(live, "changed");
+  }
+  function listen() {
+    if (!document.getElementById("live") || !window.EventSource) return;
     const connect = () => {
       if (source || document.hidden) return;
       source = new EventSource("/live");
-      source.addEventListener("changed", () => {
-        // What somebody is typing, or has opened, is not taken away.
-        const busy = live.contains(document.activeElement) && /INPUT|TEXTAREA|SELECT/.test(document.activeElement.tagName);
-        if (!busy && !live.querySelector("details.act[open]")) htmx.trigger(live, "changed");
+      source.addEventListener("changed", refresh);
+      source.addEventListener("error", () => {
+        // The browser comes back by itself from a broken connection, but not from a refusal.
+        if (source?.readyState !== EventSource.CLOSED) return;
+        source = null;
+        setTimeout(() => { refresh(); connect(); }, REFUSED_SECONDS * 1000);
       });
     };
     document.addEventListener("visibilitychange", () => {
       if (document.hidden && source) { source.close(); source = null; } else connect();
+    });
+    // An answer without a live part is the way to sign in: show it whole.
+    document.addEventListener("htmx:beforeSwap", (event) => {
+      if (event.detail.target.id !== "live" || event.detail.xhr.responseText.includes('id="live"')) return;
+      event.detail.shouldSwap = false;
+      location.reload();
     });
     connect();
   }
