@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.engine.sweeps.expire import expire as sweep_expire
+from app.engine.sweeps.notify import notify as sweep_notify
 from app.engine.sweeps.partitions import partitions as sweep_partitions
 from app.engine.sweeps.prune import prune as sweep_prune
 from app.engine.sweeps.redrive import redrive as sweep_redrive
@@ -67,6 +68,12 @@ def stalled() -> None:
 def partitions() -> None:
     """Create the partitions of the coming months."""
     swept("partitions", sweep_partitions)
+
+
+@_task("notify")
+def notify() -> None:
+    """Send what people outside are to be told."""
+    swept("notify", sweep_notify)
 
 
 @_task("prune")

@@ -167,6 +167,12 @@ class Settings(BaseModel):
         le=31_536_000,
         description="Seconds a step may wait where no worker of its queue is seen; then it is a dead letter.",
     )
+    notify_interval_seconds: Seconds = Field(
+        5.0,
+        gt=0,
+        le=3600,
+        description="Seconds between two notify sweeps, which send what people outside are to be told.",
+    )
     redrive_batch_size: Count = Field(
         500, ge=1, le=5000, description="Most dead letters that a redrive requeues in one transaction."
     )

@@ -16,11 +16,13 @@ from functools import cache
 from app.domain import breaker as rules
 from app.domain.breaker import Breaker, BreakerSpec, Move, resolve_breaker
 from app.domain.errors import BreakerNotFound
+from app.domain.notices import Notice, NoticeKind
 from app.domain.states import BreakerState
 from app.domain.template import Template
 from app.engine.bell import Bell
 from app.engine.context import Engine
 from app.engine.limits import limits_of
+from app.engine.notify import enqueue
 from app.engine.operate import Who
 from app.store import audit, sweeping
 from app.store import breakers as store
@@ -176,6 +178,7 @@ class Breakers:
             move = decide(connection, now)
             if move is None or not store.move(connection, name, move, by="remand", now=now):
                 return
+            _announce(self._engine, connection, name, move, by="remand", now=now)
         _tell(name, move, "remand")
         if move.to_state is BreakerState.OPEN:
             self._hold_back()
@@ -336,10 +339,26 @@ def _by_hand(
                     verb, "breaker", name, before=before, after={**after, "probe_at": _iso(move.probe_at)}
                 )
                 audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
+                _announce(engine, connection, name, move, by=who.by, now=now)
                 break
     _tell(name, move, who.by)
     Breakers(engine).sweep(engine.bell)
     return move
+
+
+def _announce(
+    engine: Engine, connection: Connection, name: str, move: Move, *, by: str, now: datetime
+) -> None:
+    """Tell people outside that a breaker opened; not again each time that its probes fail."""
+    if (move.from_state, move.to_state) != (BreakerState.CLOSED, BreakerState.OPEN):
+        return
+    facts = {"breaker": name, "by": by, "probe_at": _iso(move.probe_at)}
+    # A person's words stay inside; the figures by which it opened itself do not.
+    why = f": {move.reason}" if by == "remand" and move.reason else f" by {by}"
+    notice = Notice(
+        NoticeKind.BREAKER_OPENED, name, f"breaker {name} opened{why}", facts, occurrence=now.isoformat()
+    )
+    enqueue(connection, engine.settings, notice, now)
 
 
 def _tell(name: str, move: Move, by: str) -> None:

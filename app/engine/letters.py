@@ -13,9 +13,10 @@ from app.domain.dead_letters import DEFAULT_QUEUE, LetterPolicy
 from app.domain.snapshot import fit
 from app.domain.states import DeadReason
 from app.domain.template import Template
+from app.engine.letter_notices import Letter, tell
 from app.store import dead_queues, dlq
 from app.store.failures import DecidedDeath
-from app.store.groups import Cause, Reopened, ensure_groups
+from app.store.groups import Cause, Ensured, Reopened, ensure_groups
 from app.store.session import Connection
 from app.store.snapshots import read_snapshots, worker_names
 from app.store.templates import Templates
@@ -60,13 +61,13 @@ def open_letters(
     }
     workers = worker_names(connection, [death.failed.worker for death in deaths])
     causes = [_cause(death, templates.get(death.failed.template_id).template) for death in deaths]
-    groups, reopened = ensure_groups(connection, causes, now)
-    note_reopened(connection, reopened, now)
+    groups = ensure_groups(connection, causes, now)
+    note_reopened(connection, groups.reopened, now)
     of = [templates.get(death.failed.template_id).template for death in deaths]
     wanted = [(one.dead_letters.queue, death.failed.queue) for one, death in zip(of, deaths, strict=True)]
     places = dead_queues.places(connection, wanted, DEFAULT_QUEUE)
     earlier = dlq.newest_of_steps(connection, [(one.failed.workflow_id, one.failed.step) for one in deaths])
-    opened = []
+    opened, told = [], []
     for death, cause, template, place in zip(deaths, causes, of, places, strict=True):
         before = earlier.get((death.failed.workflow_id, death.failed.step))
         requeues = _requeues(before)
@@ -77,7 +78,7 @@ def open_letters(
             connection,
             death,
             template=template,
-            group_id=groups[cause.fingerprint],
+            group_id=groups.ids[cause.fingerprint],
             dead_queue=place,
             snapshot=snapshot,
             worker=worker,
@@ -94,6 +95,8 @@ def open_letters(
         )
         if letter_id is not None:
             opened.append(Opened(letter_id, death))
+            told.append(_told(letter_id, death, cause, groups))
+    tell(connection, settings, told, groups.reopened, now)
     return opened
 
 
@@ -101,6 +104,11 @@ def policy_of(template: Template, settings: Settings) -> LetterPolicy:
     """Return what becomes of the template's terminal failures."""
     said = template.dead_letters
     return settings.dlq.policy(said.strategy, said.auto_requeue)
+
+
+def _told(letter_id: UUID, death: DecidedDeath, cause: Cause, groups: Ensured) -> Letter:
+    group_id, is_first = groups.ids[cause.fingerprint], cause.fingerprint in groups.empty
+    return Letter(letter_id, death.failed.workflow_id, death.reason, group_id, cause, is_first)
 
 
 def _requeues(before: dlq.Earlier | None) -> int:

@@ -71,7 +71,7 @@ def enqueue_many(connection: Connection, settings: Settings, told: Iterable[Noti
 
 def _payload(notice: Notice, settings: Settings) -> dict[str, Any]:
     payload = {
-        "title": notice.title[:_LONGEST_TITLE],
+        "title": " ".join(notice.title.split())[:_LONGEST_TITLE],
         "facts": dict(notice.facts),
         "link": link(notice, settings),
     }

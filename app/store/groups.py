@@ -49,12 +49,23 @@ class Reopened:
     resolved_at: datetime
     resolved_by: str
     resolution: str | None
+    reopenings: int
+    """This time included."""
+    cause: Cause
 
 
-def ensure_groups(
-    connection: sa.Connection, causes: Iterable[Cause], now: datetime
-) -> tuple[dict[str, UUID], list[Reopened]]:
-    """Return the groups of causes by fingerprint, new ones made, resolved ones opened again.
+@dataclass(frozen=True, slots=True)
+class Ensured:
+    """The groups of causes, by fingerprint."""
+
+    ids: dict[str, UUID]
+    reopened: list[Reopened]
+    empty: frozenset[str]
+    """Those in which no letter was counted yet."""
+
+
+def ensure_groups(connection: sa.Connection, causes: Iterable[Cause], now: datetime) -> Ensured:
+    """Return the groups of causes, new ones made, resolved ones opened again.
 
     Rows are written in the order of fingerprints, and only if they must be: a storm of failures with one
     cause does not queue up behind its group. Transaction: joins. Idempotent: by fingerprint.
@@ -68,9 +79,10 @@ def ensure_groups(
             [_row(one, now) for one in missing],
         )
         known = _known(connection, wanted)
-    closed = [known[one] for one in wanted if known[one][1] == GroupState.RESOLVED]
-    reopened = _reopen(connection, [one[0] for one in closed], now) if closed else []
-    return {fingerprint: row[0] for fingerprint, row in known.items()}, reopened
+    closed = [known[one].id for one in wanted if known[one].state == GroupState.RESOLVED]
+    reopened = _reopen(connection, closed, now) if closed else []
+    empty = frozenset(fingerprint for fingerprint, row in known.items() if row.letters == 0)
+    return Ensured({fingerprint: row.id for fingerprint, row in known.items()}, reopened, empty)
 
 
 def reopen(connection: sa.Connection, letter_id: UUID, now: datetime) -> list[Reopened]:
@@ -83,15 +95,15 @@ def reopen(connection: sa.Connection, letter_id: UUID, now: datetime) -> list[Re
     return _reopen(connection, [group.id], now) if group.state == GroupState.RESOLVED else []
 
 
-def _known(connection: sa.Connection, wanted: Iterable[str]) -> dict[str, tuple[UUID, str]]:
+def _known(connection: sa.Connection, wanted: Iterable[str]) -> dict[str, Any]:
     table = dead_letter_groups.c
     # The foreign key's lock, a little earlier: who resolves a group waits for letters on their way.
     rows = connection.execute(
-        sa.select(table.fingerprint, table.id, table.state)
+        sa.select(table.fingerprint, table.id, table.state, table.letters)
         .where(table.fingerprint.in_(list(wanted)))
         .with_for_update(read=True, key_share=True)
     )
-    return {row.fingerprint: (row.id, row.state) for row in rows}
+    return {row.fingerprint: row for row in rows}
 
 
 def _row(cause: Cause, now: datetime) -> dict[str, object]:
@@ -115,9 +127,19 @@ def _reopen(connection: sa.Connection, ids: list[UUID], now: datetime) -> list[R
         sa.update(table)
         .where(table.c.id.in_(ids), table.c.state == GroupState.RESOLVED)
         .values(state=GroupState.OPEN, state_since=now, owner=None, reopenings=table.c.reopenings + 1)
-        .returning(table.c.id, table.c.resolved_at, table.c.resolved_by, table.c.resolution)
+        .returning(table)
     )
-    return [Reopened(*row) for row in rows]
+    return [
+        Reopened(
+            row.id,
+            row.resolved_at,
+            row.resolved_by,
+            row.resolution,
+            row.reopenings,
+            Cause(**{name: getattr(row, name) for name in Cause.__slots__}),
+        )
+        for row in rows
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,10 @@ EventName = Literal[
     "sweep.failed",
     "sweep.recovered",
     "sweep.unnoted",
+    "notification.sent",
+    "notification.failed",
+    "notification.given_up",
+    "notification.unsettled",
     "partition.created",
     "partition.filled",
     "partition.deferred",
@@ -238,6 +242,26 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "How a sweep went could not be written down; it is kept, and written with what comes next.",
             ("sweep", "error"),
+        ),
+        "notification.sent": EventSpec(
+            INFO,
+            "A target took a message: one notice, or a digest of so many.",
+            ("target", "message_id", "count", "attempt"),
+        ),
+        "notification.failed": EventSpec(
+            WARNING,
+            "A target did not take a message; it is sent again.",
+            ("target", "message_id", "count", "attempt", "error", "due_at"),
+        ),
+        "notification.given_up": EventSpec(
+            ERROR,
+            "A message was refused or tried too often: a person may send it again.",
+            ("target", "message_id", "count", "attempt", "error"),
+        ),
+        "notification.unsettled": EventSpec(
+            WARNING,
+            "What became of a message could not be recorded: it will be sent again, under the same id.",
+            ("target", "message_id", "error"),
         ),
         "partition.created": EventSpec(INFO, "A period got a table of its own.", ("partition",)),
         "partition.filled": EventSpec(

@@ -13,6 +13,7 @@ import yaml
 
 from app.cli.main import app
 from app.config import Settings, load_settings
+from app.config.notify import NotifyTarget
 from app.config.sources import OTHERS
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
@@ -181,10 +182,11 @@ def test_every_name_of_a_quantity_is_a_setting_or_a_key_of_templates(page: Path)
         *BreakerOverrides.model_fields,
         *WebSettings.model_fields,
         *AutoRequeue.model_fields,
+        *NotifyTarget.model_fields,
         "timeout_seconds",
         "expire_after_seconds",
     }
-    fields_of_events = {"duration_seconds", "delay_seconds", "put_off_seconds"}
+    fields_of_events = {"duration_seconds", "delay_seconds", "put_off_seconds", "failing_seconds"}
     fields_of_errors = {"retry_after_seconds"}
     used = {
         code

@@ -30,6 +30,7 @@ from app.cli.urls import with_urls
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, InputTooLarge, TemplateNotFound
 from app.domain.letter_filter import LetterFilter
+from app.domain.messages import TryAgain
 from app.domain.notices import Notice, NoticeKind
 from app.engine import redrive
 from app.engine.breakers import Breakers
@@ -41,6 +42,7 @@ from app.engine.redrive.run import turn
 from app.engine.routing import Routing
 from app.engine.statistics import statistics
 from app.engine.submit import Request, submit
+from app.engine.sweeps.notify import notify
 from app.engine.sweeps.partitions import partitions
 from app.engine.sweeps.requeue import requeue
 from app.engine.sweeps.stalled import stalled
@@ -362,6 +364,10 @@ def test_requeue_interval_seconds_is_when_beat_rings() -> None:
 
 def test_expire_interval_seconds_is_when_beat_rings() -> None:
     assert schedules_of("expire") == [(7, 7), (11, 11)]
+
+
+def test_notify_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("notify") == [(7, 7), (11, 11)]
 
 
 def test_stalled_interval_seconds_is_when_beat_rings() -> None:
@@ -1311,3 +1317,19 @@ def test_notify_targets_are_those_who_are_told(
     with harness.database.begin() as connection:
         told = Notice(NoticeKind.BREAKER_OPENED, "api", "breaker api opened")
         assert enqueue(connection, harness.settings, told, harness.clock.now) == stored
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(3600, 0), (7200, 1)])
+def test_notify_keep_seconds_is_how_long_notices_are_kept(
+    harness_with: HarnessWith, seconds: float, kept: int
+) -> None:
+    targets = [{"name": "ops", "url": "https://a.test"}]
+    harness = harness_with(notify={"targets": targets, "keep_seconds": seconds})
+    with harness.database.begin() as connection:
+        told = Notice(NoticeKind.BREAKER_OPENED, "api", "breaker api opened")
+        enqueue(connection, harness.settings, told, harness.clock.now)
+    harness.advance(hours=1, seconds=1)
+
+    notify(harness.engine, send=lambda *_: TryAgain("down"))
+
+    assert harness.database.call("select count(*) from remand.notifications")[0][0] == kept

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, assert_never
 from uuid import UUID
 
+from app.domain.notices import Notice, NoticeKind
 from app.domain.redrive import (
     ACTIVE,
     Finish,
@@ -25,6 +26,7 @@ from app.domain.redrive import (
     pace,
 )
 from app.engine.context import Engine
+from app.engine.notify import enqueue
 from app.engine.redrive.act import SINGLE_BATCH, Done, act
 from app.engine.redrive.verbs import next_stage, stage_state
 from app.store import audit, redrive_items, redrives
@@ -109,7 +111,7 @@ def _decide(engine: Engine, connection: Connection, one: Redrive, now: datetime)
         case NextStage():
             return _moved(connection, one, stage_state(one, one.stage + 1), now, **next_stage(one))
         case Stop(why):
-            return _stop(connection, one, why, now)
+            return _stop(engine, connection, one, why, now)
         case Finish(unknown):
             return _finish(connection, one, unknown, now)
         case _:
@@ -152,11 +154,16 @@ def _count(connection: Connection, one: Redrive, done: Done, paced: Pace | None)
     redrives.change_redrive(connection, one.id, **values)
 
 
-def _stop(connection: Connection, one: Redrive, why: str, now: datetime) -> Turned:
+def _stop(engine: Engine, connection: Connection, one: Redrive, why: str, now: datetime) -> Turned:
     errors = redrive_items.new_errors(connection, one.id)
     told = "; ".join(f"{new.error} ({new.count}×)" for new in errors)
     reason = f"{why}: {told}" if told else why
     turned = _moved(connection, one, RedriveState.STOPPED, now, stop_reason=reason)
+    # What it failed with may hold what users' code has written: that stays inside.
+    facts = {"verb": one.verb, "total": one.total, "succeeded": one.succeeded, "failed": one.failed}
+    title = f"redrive of {one.total} letters stopped: {why}"
+    notice = Notice(NoticeKind.REDRIVE_STOPPED, one.id, title, facts, occurrence=now.isoformat())
+    enqueue(connection, engine.settings, notice, now)
     return Turned(event=("redrive.stopped", {"reason": reason}), queues=turned.queues)
 
 

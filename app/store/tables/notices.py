@@ -31,6 +31,7 @@ notifications = sa.Table(
     sa.Index("notifications_due", "target", "due_at", "id", postgresql_where=sa.text("state = 'pending'")),
     sa.Index("notifications_of_message", "message_id", postgresql_where=sa.text("message_id IS NOT NULL")),
     sa.Index("notifications_by_age", "created_at"),
+    sa.Index("notifications_by_state", "state", "id"),
     comment="An outbox: one row for each notice and target, written in the transaction of the fact.",
 )
 

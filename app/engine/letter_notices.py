@@ -1,0 +1,107 @@
+"""Tell people outside of dead letters: a cause that is new, one that came back, one that grows.
+
+In the transaction of the letters. A storm with one cause is one notice, and one more at 10, 100, 1 000 … open
+letters; each letter for itself is told only to targets that ask for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from app.config import Settings
+from app.domain.notices import Notice, NoticeKind
+from app.engine.notify import enqueue_many
+from app.store.groups import Cause, Reopened
+from app.store.notice_lists import Grown
+from app.store.session import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A letter that was opened, and what it fell into."""
+
+    id: UUID
+    workflow_id: UUID
+    reason: str
+    group_id: UUID
+    cause: Cause
+    is_first: bool
+    """Whether its group had none before, as far as was counted."""
+
+
+def tell(
+    connection: Connection,
+    settings: Settings,
+    opened: Sequence[Letter],
+    reopened: Sequence[Reopened],
+    now: datetime,
+) -> None:
+    """Enqueue what these letters are worth. Transaction: joins that of the letters."""
+    if not settings.notify.targets or not (opened or reopened):
+        return
+    told = [_new_cause(one) for one in opened if one.is_first]
+    told += [_one_letter(one) for one in opened]
+    told += [_came_back(one) for one in reopened]
+    enqueue_many(connection, settings, told, now)
+
+
+def told_of_growth(group: Grown) -> Notice:
+    """Return the notice of a group that has reached another power of ten."""
+    return Notice(
+        NoticeKind.GROUP_GREW,
+        group.id,
+        f"{group.open_letters} open dead letters of {group.ref}, step {group.step}: {group.error_class}",
+        {
+            "template": group.ref,
+            "step": group.step,
+            "error": group.error_class,
+            "open_letters": group.open_letters,
+        },
+        group.occurrence,
+    )
+
+
+def _new_cause(letter: Letter) -> Notice:
+    cause = letter.cause
+    facts = {**_of(cause), "reason": letter.reason, "dead_letter_id": str(letter.id)}
+    title = f"first dead letter of a new cause in {_ref(cause)}, step {cause.step}: {cause.error_class}"
+    return Notice(NoticeKind.GROUP_OPENED, letter.group_id, title, facts)
+
+
+def _one_letter(letter: Letter) -> Notice:
+    cause = letter.cause
+    facts = {
+        **_of(cause),
+        "reason": letter.reason,
+        "workflow_id": str(letter.workflow_id),
+        "group_id": str(letter.group_id),
+    }
+    title = f"dead letter in {_ref(cause)}, step {cause.step}: {cause.error_class}"
+    return Notice(NoticeKind.DEAD_LETTER_OPENED, letter.id, title, facts)
+
+
+def _came_back(group: Reopened) -> Notice:
+    cause = group.cause
+    return Notice(
+        NoticeKind.GROUP_REOPENED,
+        group.id,
+        f"a resolved cause came back in {_ref(cause)}, step {cause.step}: {cause.error_class}",
+        {**_of(cause), "resolved_at": group.resolved_at.isoformat(), "resolved_by": group.resolved_by},
+        occurrence=str(group.reopenings),
+    )
+
+
+def _of(cause: Cause) -> dict[str, str]:
+    return {
+        "template": _ref(cause),
+        "step": cause.step,
+        "error": cause.error_class,
+        "category": cause.category,
+    }
+
+
+def _ref(cause: Cause) -> str:
+    return f"{cause.namespace}/{cause.template}:{cause.version}"

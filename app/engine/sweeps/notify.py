@@ -1,0 +1,143 @@
+"""Notify sweep: send what is in the outbox of notices, each target for itself, and forget what is old.
+
+Every target has a thread of its own, and the sweep waits for them only so long: an endpoint that hangs keeps
+neither another target nor another sweep waiting. A thread that is left behind settles by itself; if its
+process ends first, the lease runs out and the message is sent again. Two sweeps at once share the targets.
+Source: D2.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from app.config.notify import NotifyTarget
+from app.domain.messages import Delivered
+from app.domain.notices import Notice, NoticeKind
+from app.engine.context import Engine
+from app.engine.delivery import Post, Sent, claim, deliver
+from app.engine.letter_notices import told_of_growth
+from app.engine.notify import enqueue_many, wanted
+from app.engine.webhook import post
+from app.store import groups, notice_lists
+from app.store.notices import Claimed
+from app.telemetry import log
+from remand.errors import RemandError
+
+WAIT_SECONDS: Final = 2.0
+"""How long a sweep waits for answers; those that come later are settled all the same."""
+_LEAST_GROWN: Final = 10
+_MOST_GROWN: Final = 200
+_FAILURES: Final = 3
+_FAILING_FOR: Final = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one sweep did."""
+
+    sent: int
+    """Messages that were taken."""
+    failed: int
+    under_way: int
+    """Messages that had no answer yet when the sweep ended."""
+    deleted: int = 0
+
+    @property
+    def moved(self) -> int:
+        """Messages taken, and notices deleted."""
+        return self.sent + self.deleted
+
+
+def notify(engine: Engine, send: Post = post, wait_seconds: float = WAIT_SECONDS) -> Swept:
+    """Sweep once: at most one message for each target. Transaction: a short one to claim, one to settle.
+
+    Idempotent: what was claimed is not due. At least once: see `app.engine.delivery`.
+    """
+    targets = engine.settings.notify.targets
+    if targets:
+        tell_growth(engine)
+        tell_failing(engine)
+    threads = [
+        _Sending(engine, target, claimed, send)
+        for target in targets
+        if (claimed := claim(engine, target)) is not None
+    ]
+    ends_at = time.monotonic() + wait_seconds
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, ends_at - time.monotonic()))
+    deleted = notice_lists.prune(
+        engine.database, engine.instant() - timedelta(seconds=engine.settings.notify.keep_seconds)
+    )
+    swept = _counted(threads, deleted)
+    if swept.moved:
+        log("sweep.ended", sweep="notify", moved=swept.moved)
+    return swept
+
+
+def tell_growth(engine: Engine) -> int:
+    """Enqueue a notice for every group whose open letters have reached 10, 100, 1 000 …; return how many.
+
+    Transaction: own. Idempotent: once for each of these numbers, until the group is resolved.
+    """
+    if not wanted(engine.settings, NoticeKind.GROUP_GREW):
+        return 0
+    groups.fold(engine.database)
+    names = [one.name for one in engine.settings.notify.targets if NoticeKind.GROUP_GREW in one.kinds]
+    with engine.database.begin() as connection:
+        grown = notice_lists.grown_groups(connection, names, _LEAST_GROWN, _MOST_GROWN)
+        told = [told_of_growth(one) for one in grown]
+        return enqueue_many(connection, engine.settings, told, engine.now(connection)) if told else 0
+
+
+def tell_failing(engine: Engine) -> int:
+    """Enqueue a notice for every sweep that has failed for a while, once a spell; return how many.
+
+    Transaction: own. Idempotent: by the beginning of the spell.
+    """
+    if not wanted(engine.settings, NoticeKind.SWEEP_FAILING):
+        return 0
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        failing = notice_lists.failing_sweeps(connection, _FAILURES, now - _FAILING_FOR)
+        told = [
+            Notice(
+                NoticeKind.SWEEP_FAILING,
+                one.name,
+                f"sweep {one.name} has failed {one.failures} times in a row: {one.error}",
+                {"sweep": one.name, "failing_since": one.since.isoformat(), "failures": one.failures,
+                 "error": one.error},
+                occurrence=one.since.isoformat(),
+            )
+            for one in failing
+        ]  # fmt: skip
+        return enqueue_many(connection, engine.settings, told, now) if told else 0
+
+
+class _Sending(threading.Thread):
+    """One message on its way."""
+
+    def __init__(self, engine: Engine, target: NotifyTarget, claimed: Claimed, send: Post) -> None:
+        super().__init__(name=f"notify-{target.name}", daemon=True)
+        self._deliver = partial(deliver, engine, target, claimed, send)
+        self._told = {"target": target.name, "message_id": str(claimed.message.id)}
+        self.sent: Sent | None = None
+
+    def run(self) -> None:
+        try:
+            self.sent = self._deliver()
+        except RemandError as error:
+            log("notification.unsettled", **self._told, error=str(error))
+
+
+def _counted(threads: Sequence[_Sending], deleted: int) -> Swept:
+    outcomes = [one.sent.outcome for one in threads if one.sent is not None]
+    sent = sum(isinstance(one, Delivered) for one in outcomes)
+    return Swept(sent, len(outcomes) - sent, sum(one.is_alive() for one in threads), deleted)

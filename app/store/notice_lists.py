@@ -1,0 +1,203 @@
+"""What people see of the outbox of notices, what they have sent again, and what is old enough to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.errors import InputInvalid
+from app.domain.notices import DeliveryState
+from app.store.letter_search import Page
+from app.store.session import Database
+from app.store.tables import notification_targets, notifications
+
+_PRUNED = 5000
+_GROWN = """
+with g as materialized (
+  select g.*, g.reopenings || ':' || rpad('1', length(g.open_letters::text), '0') occurrence
+    from remand.dead_letter_groups g
+   where g.state in ('open', 'investigating') and g.open_letters >= :least
+   order by g.open_letters desc, g.id desc limit :limit)
+select g.id, g.namespace || '/' || g.template || ':' || g.version as ref, g.step, g.error_class,
+       g.open_letters, g.occurrence
+  from g
+ where not exists (select from remand.notifications n
+                    where n.target = any(:targets) and n.kind = 'group_grew'
+                      and n.subject_id = g.id::text and n.occurrence = g.occurrence)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A notice on its way to a target, as stored."""
+
+    id: UUID
+    target: str
+    kind: str
+    subject_id: str
+    payload: dict[str, Any]
+    state: DeliveryState
+    message_id: UUID | None
+    created_at: datetime
+    due_at: datetime
+    attempts: int
+    last_error: str | None
+    sent_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetStanding:
+    """How a target fares."""
+
+    name: str
+    pending: int
+    given_up: int
+    failures: int
+    """Tries in a row that failed."""
+    next_at: datetime | None
+    sent_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A sweep that fails each time since then."""
+
+    name: str
+    since: datetime
+    failures: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A group whose open letters have reached the next power of ten."""
+
+    id: UUID
+    ref: str
+    step: str
+    error_class: str
+    open_letters: int
+    occurrence: str
+
+
+def list_page(
+    database: Database,
+    *,
+    states: Sequence[DeliveryState] = (),
+    target: str | None = None,
+    after: str | None = None,
+    limit: int = 50,
+) -> Page[Notification]:
+    """Return notices, newest first; without states all. Transaction: own.
+
+    Raises:
+        InputInvalid: the cursor is none.
+    """
+    table = notifications.c
+    query = sa.select(*(table[name] for name in Notification.__slots__)).order_by(table.id.desc())
+    if states:
+        query = query.where(table.state.in_([str(one) for one in states]))
+    if target is not None:
+        query = query.where(table.target == target)
+    if after is not None:
+        query = query.where(table.id < _cursor(after))
+    with database.reading() as connection:
+        rows = [
+            Notification(**{**row._asdict(), "state": DeliveryState(row.state)})
+            for row in connection.execute(query.limit(limit + 1))
+        ]
+    return Page(rows[:limit], str(rows[limit - 1].id) if len(rows) > limit else None)
+
+
+def standings(database: Database, names: Sequence[str]) -> list[TargetStanding]:
+    """Return how targets fare: those named, and any that still has notices, by name. Transaction: own."""
+    rows = database.call(
+        """
+        with counted as (
+          select target, count(*) filter (where state = 'pending') pending,
+                 count(*) filter (where state = 'given_up') given_up
+            from remand.notifications where state in ('pending', 'given_up') group by target)
+        select n.name, coalesce(c.pending, 0), coalesce(c.given_up, 0), coalesce(t.failures, 0), t.next_at,
+               t.sent_at
+          from (select unnest(%s::text[]) union select target from counted) n (name)
+          left join counted c on c.target = n.name left join remand.notification_targets t on t.name = n.name
+         order by 1
+        """,
+        (list(names),),
+    )
+    return [TargetStanding(*row) for row in rows]
+
+
+def send_again(
+    connection: sa.Connection, target: str, message_ids: Sequence[UUID] | None, now: datetime
+) -> int:
+    """Let messages that were given up be sent once more, all of a target or these; return the notices.
+
+    They keep their ids, for a target may have taken what it seemed to refuse. Transaction: joins.
+    """
+    table = notifications.c
+    connection.execute(
+        sa.update(notification_targets)
+        .where(notification_targets.c.name == target)
+        .values(next_at=sa.func.least(notification_targets.c.next_at, now), failures=0)
+    )
+    wanted = sa.and_(table.target == target, table.state == DeliveryState.GIVEN_UP)
+    if message_ids is not None:
+        wanted = sa.and_(wanted, table.message_id.in_(message_ids))
+    moved = sa.update(notifications).where(wanted).values(state=DeliveryState.PENDING, due_at=now, attempts=0)
+    changed: int = connection.execute(moved).rowcount
+    return changed
+
+
+def message_of(database: Database, notification_id: UUID) -> tuple[str, UUID | None, DeliveryState] | None:
+    """Return target, message and state of a notice; None: there is none. Transaction: own."""
+    rows = database.call(
+        "select target, message_id, state from remand.notifications where id = %s", (notification_id,)
+    )
+    return None if not rows else (rows[0][0], rows[0][1], DeliveryState(rows[0][2]))
+
+
+def grown_groups(connection: sa.Connection, targets: Sequence[str], least: int, limit: int) -> list[Grown]:
+    """Return the largest groups of open letters that none of the targets was told of at their size."""
+    rows = connection.execute(sa.text(_GROWN), {"least": least, "limit": limit, "targets": list(targets)})
+    return [Grown(*row) for row in rows]
+
+
+def failing_sweeps(connection: sa.Connection, failures: int, since: datetime) -> list[Failing]:
+    """Return the sweeps that failed so often in a row, and since before then. Transaction: joins."""
+    rows = connection.execute(
+        sa.text(
+            "select name, failing_since, failures_in_a_row, last_error from remand.sweep_runs"
+            " where failures_in_a_row >= :failures and failing_since <= :since order by name"
+        ),
+        {"failures": failures, "since": since},
+    )
+    return [Failing(*row) for row in rows]
+
+
+def prune(database: Database, before: datetime) -> int:
+    """Delete notices that are older, sent or not; return how many. Transaction: one for each 5 000."""
+    deleted = 0
+    while True:
+        rows = database.call(
+            "with old as (delete from remand.notifications where id in ("
+            " select id from remand.notifications where created_at < %s order by created_at limit %s"
+            " for update skip locked) returning 1) select count(*) from old",
+            (before, _PRUNED),
+        )
+        count = int(rows[0][0])
+        deleted += count
+        if count < _PRUNED:
+            return deleted
+
+
+def _cursor(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InputInvalid("this is no cursor of this list", hint="begin without one") from None
