@@ -25,8 +25,8 @@ from app.config.web import WebSettings
 from app.dashboard.app import build as build_dashboard
 from app.domain.errors import AddressTaken
 from app.runtime import Runtime
-from app.telemetry import configure_logging, log
-from app.web import errors, login
+from app.telemetry import configure_logging, log, tally
+from app.web import errors, login, metrics
 from app.web.boundary import Boundary
 from app.web.gate import Gate
 from remand.errors import RemandError
@@ -52,6 +52,8 @@ def create(runtime: Runtime | None = None) -> ASGIApp:
 
     app = Starlette(routes=routes(made), lifespan=lifespan)
     app.state.runtime = made
+    # Bells that the server rings are counted here; the rest of its numbers is the database's.
+    tally.start()
     errors.install(app)
     return Boundary(Gate(app, made), is_https=web.is_https)
 
@@ -67,6 +69,7 @@ def routes(runtime: Runtime) -> list[BaseRoute]:
     """Return every route of the server; the first that fits is taken."""
     return [
         *login.routes(runtime),
+        *metrics.routes(runtime),
         Mount("/api/v1", build_api(runtime)),
         Mount("/", build_dashboard(runtime)),
     ]

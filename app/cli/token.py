@@ -26,7 +26,7 @@ GROUP = Group("token", "Let programs use the API: what they may do, until when."
     exits=(5,),
     examples=(
         "remand token create ci --role operator --expires-in 90d",
-        "remand token create prometheus --scope queues:read --scope letters:read",
+        "remand token create prometheus --scope metrics:read",
     ),
 )
 def create(

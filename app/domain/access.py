@@ -47,6 +47,8 @@ class Permission(StrEnum):
     TEMPLATES_READ = "templates:read"
     TEMPLATES_WRITE = "templates:write"
     """Pause and resume a template."""
+    METRICS_READ = "metrics:read"
+    """The numbers for Prometheus, of all namespaces: no names but those of queues, handlers, dependencies."""
     ADMIN_READ = "admin:read"
     """The audit log, users, tokens, settings in force."""
     ADMIN_WRITE = "admin:write"
@@ -65,6 +67,7 @@ LEAST_ROLE: Final[Mapping[Permission, Role]] = MappingProxyType(
         Permission.BREAKERS_WRITE: Role.OPERATOR,
         Permission.TEMPLATES_READ: Role.VIEWER,
         Permission.TEMPLATES_WRITE: Role.OPERATOR,
+        Permission.METRICS_READ: Role.VIEWER,
         Permission.ADMIN_READ: Role.ADMIN,
         Permission.ADMIN_WRITE: Role.ADMIN,
     }

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy.exc import DBAPIError
 
 from app.domain.partitions import Period
 from app.store.ids import first_id_at
-from app.store.partitions import change_tables, key_of, limit_hold, ran_too_long
+from app.store.partitions import (
+    LOCK_TIMEOUT_SECONDS,
+    change_tables,
+    key_of,
+    limit_hold,
+    limit_wait,
+    ran_too_long,
+)
 from app.store.session import Connection, Database
 from app.store.tables import PARTITIONED
 
 _PARENTS = ", only ".join(f"remand.{table}" for table in PARTITIONED)
 _DEFAULTS = ", ".join(f"remand.{table}_default" for table in PARTITIONED)
-_LOCKS = (
-    f"lock table only {_PARENTS} in share update exclusive mode",
-    f"lock table {_DEFAULTS} in access exclusive mode",
+_WEAK, _STRONG = (
+    f"lock table only {_PARENTS} in {mode} mode" for mode in ("share update exclusive", "access exclusive")
 )
+_DEFAULTS_TOO = f"lock table {_DEFAULTS} in access exclusive mode"
 _FALLEN = "select count(*) from (select from remand.{0}_default where {1} >= %s and {1} < %s limit %s) n"
 
 
@@ -48,21 +57,34 @@ class TooMuch:
     """Rows that would have had to move; no more than one above the limit."""
 
 
+class _RowsToMoveError(Exception):
+    """The lock is too weak: the transaction is rolled back."""
+
+
 def fallen_rows(database: Database, period: Period, limit: int) -> int:
     """Return how many rows of a period lie in the default partitions, up to `limit`. Transaction: own."""
     with database.begin() as connection:
         return _fallen(connection, period, limit)
 
 
-def make_period(database: Database, period: Period, patience: Patience) -> Made | TooMuch:
+def make_period(database: Database, period: Period, now: datetime, patience: Patience) -> Made | TooMuch:
     """Make the tables of a period that are missing, with the rows that fell into the default partitions.
 
+    Where rows move, or may be coming in, the whole tables are locked: a statement that has looked up the
+    partitions before and waits for the default one would miss what was moved meanwhile, or be refused.
+
     Raises:
-        Busy: others held a default partition all the time.
+        Busy: others held a table all the time.
 
     Transaction: own, one for all four tables. Idempotent: by name.
     """
+    try:
+        return _make(database, period, _WEAK if period.starts_at > now else _STRONG, patience)
+    except _RowsToMoveError:
+        return _make(database, period, _STRONG, patience)
 
+
+def _make(database: Database, period: Period, lock: str, patience: Patience) -> Made | TooMuch:
     def act(connection: Connection) -> Made | TooMuch:
         fallen = _fallen(connection, period, patience.most_rows + 1)
         if fallen > patience.most_rows:
@@ -70,14 +92,15 @@ def make_period(database: Database, period: Period, patience: Patience) -> Made 
         drafted = connection.exec_driver_sql("select remand.draft_period(%s)", (period.name,)).scalars().all()
         if not drafted:
             return Made((), 0)
-        for lock in _LOCKS:
-            connection.exec_driver_sql(lock)
+        limit_wait(connection, LOCK_TIMEOUT_SECONDS / 2)
+        connection.exec_driver_sql(lock)
+        connection.exec_driver_sql(_DEFAULTS_TOO)
         limit_hold(connection, patience.hold_seconds)
-        moved = connection.exec_driver_sql(
-            "select remand.attach_period(%s, %s, %s, %s)",
-            (period.name, period.starts_at, period.ends_at, list(drafted)),
-        ).scalar_one()
-        return Made(tuple(f"{table}_{period.name}" for table in drafted), moved)
+        if lock is _WEAK and _fallen(connection, period, 1):
+            raise _RowsToMoveError
+        return Made(
+            tuple(f"{table}_{period.name}" for table in drafted), _attach(connection, period, drafted)
+        )
 
     try:
         return change_tables(database, act)
@@ -85,6 +108,14 @@ def make_period(database: Database, period: Period, patience: Patience) -> Made 
         if not ran_too_long(error):
             raise
         return TooMuch(fallen_rows(database, period, patience.most_rows + 1))
+
+
+def _attach(connection: Connection, period: Period, tables: Sequence[str]) -> int:
+    moved: int = connection.exec_driver_sql(
+        "select remand.attach_period(%s, %s, %s, %s)",
+        (period.name, period.starts_at, period.ends_at, list(tables)),
+    ).scalar_one()
+    return moved
 
 
 def _fallen(connection: Connection, period: Period, limit: int) -> int:

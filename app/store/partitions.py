@@ -156,8 +156,7 @@ def change_tables(
     for left in reversed(range(attempts)):
         try:
             with database.begin() as connection:
-                limit = f"{wait_seconds * 1000:.0f}ms"
-                connection.exec_driver_sql("select set_config('lock_timeout', %s, true)", (limit,))
+                limit_wait(connection, wait_seconds)
                 connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('remand.change_tables'))")
                 return act(connection)
         except Busy:
@@ -165,6 +164,11 @@ def change_tables(
                 raise
             pause(wait_seconds * random.uniform(0.5, 2.0))
     raise AssertionError("attempts must be at least 1")
+
+
+def limit_wait(connection: Connection, seconds: float) -> None:
+    """Let no later statement of this transaction wait longer for a lock."""
+    connection.exec_driver_sql("select set_config('lock_timeout', %s, true)", (f"{seconds * 1000:.0f}ms",))
 
 
 def limit_hold(connection: Connection, seconds: float = HOLD_SECONDS) -> None:

@@ -174,12 +174,22 @@ SWEEP_FAILURES_IN_A_ROW: Final = _gauge(
 SWEEP_RUNS: Final = _total("remand_sweep_runs_total", "Runs ever.", "sweep")
 SWEEP_FAILURES: Final = _total("remand_sweep_failures_total", "Runs that ever failed.", "sweep")
 SWEEP_MOVED: Final = _total("remand_sweep_moved_total", "Rows the sweep ever moved.", "sweep")
+WORKERS_LOST: Final = _total("remand_workers_lost_total", "Workers that were ever found gone.")
+ATTEMPTS_RESCUED: Final = _total(
+    "remand_attempts_rescued_total", "Attempts ever taken back from workers that were gone."
+)
+PARTITIONS_CREATED: Final = _total("remand_partitions_created_total", "Tables of periods ever made.")
+PARTITION_FAILURES: Final = _total(
+    "remand_partition_creation_failures_total", "Runs of the partition sweep that ever failed."
+)
 PARTITIONS_AHEAD: Final = _gauge(
-    "remand_partitions_ahead", "Periods after the current one that have partitions, without a gap."
+    "remand_partitions_ahead", "Periods after the current one that all tables have, without a gap."
 )
 PARTITION_HEADROOM: Final = _gauge(
-    "remand_partition_headroom_seconds", "Time until the last of them ends; below 0: there is none for now."
+    "remand_partition_headroom_seconds", "Time until the last of them ends; 0: none holds this moment."
 )
 TABLE_BYTES: Final = _gauge(
-    "remand_table_bytes", "Size of a table with its partitions and indexes, as of the last vacuum.", "table"
+    "remand_table_bytes",
+    "Size of a partitioned table with its indexes. Home: live, archive, none (attached nowhere).",
+    "table home",
 )

@@ -104,5 +104,5 @@ def remember_id(connection: HTTPConnection, request_id: str) -> None:
 
 
 def wants_json(connection: HTTPConnection) -> bool:
-    """Say whether a program asks: the API answers errors as JSON, the rest as pages."""
-    return connection.url.path.startswith("/api/")
+    """Say whether a program asks: API and metrics answer errors as JSON, the rest as pages."""
+    return connection.url.path.startswith(("/api/", "/metrics"))

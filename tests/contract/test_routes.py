@@ -25,6 +25,7 @@ TABLE: dict[str, str | Permission] = {
     "GET /login.css": PUBLIC,
     "GET /login.js": PUBLIC,
     "POST /logout": ANYBODY,
+    "GET /metrics": Permission.METRICS_READ,
     # API
     "GET /api/v1/health/live": PUBLIC,
     "GET /api/v1/health/ready": PUBLIC,

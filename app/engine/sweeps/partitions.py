@@ -41,7 +41,7 @@ def _wanted(engine: Engine, now: datetime) -> Iterator[Period]:
 
 
 def _make(engine: Engine, period: Period, now: datetime, patience: Patience) -> list[str]:
-    made = new_periods.make_period(engine.database, period, patience)
+    made = new_periods.make_period(engine.database, period, now, patience)
     match made:
         case Made(tables, moved):
             for table in tables:

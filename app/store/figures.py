@@ -1,0 +1,86 @@
+"""Numbers of the whole site for Prometheus, by few statements that read live work and counters alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.clock import Clock
+from app.store.session import Database
+
+# In the words of the index of live workflows.
+_WORKFLOWS = """
+select state, count(*) from remand.workflows
+ where state not in ('complete', 'error', 'cancelled', 'resolved_manually') group by state order by state
+"""
+_BUSY = "select count(distinct (worker, pid)) from remand.run_queue where phase = 'claimed'"
+_LETTERS = """
+select reason, category, policy, dead_queue, status, sum(now)::bigint, sum(opened)::bigint,
+       sum(closed)::bigint, sum(returned)::bigint, sum(closed_seconds)
+  from remand.dead_letter_counts group by 1, 2, 3, 4, 5
+"""
+_GROUPS = """
+with n as materialized (select coalesce(%s, clock_timestamp()) t)
+select g.state, count(*), count(*) filter (where g.due_at < n.t) from remand.dead_letter_groups g, n
+ where g.state in ('open', 'investigating') group by g.state
+"""
+_REDRIVES = "select state, count(*) from remand.redrives where ended_at is null group by state"
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """Dead letters that have these things in common."""
+
+    reason: str
+    category: str
+    policy: str
+    dead_queue: str
+    status: str
+    now: int
+    opened: int
+    """Ever; so are the others."""
+    closed: int
+    returned: int
+    """Of those opened: their step had one before."""
+    closed_seconds: float
+    """From opened to closed, added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups of one state."""
+
+    state: str
+    count: int
+    overdue: int
+
+
+def live_workflows(database: Database) -> dict[str, int]:
+    """Count live workflows by state. Transaction: own. Reads an index of live workflows alone."""
+    return dict(database.call(_WORKFLOWS))
+
+
+def busy_processes(database: Database) -> int:
+    """Count processes that hold claims. Transaction: own."""
+    return int(database.call(_BUSY)[0][0])
+
+
+def letters(database: Database) -> list[Letters]:
+    """Return the counts of letters, as last folded. Transaction: own."""
+    return [Letters(*row) for row in database.call(_LETTERS)]
+
+
+def groups(database: Database, clock: Clock) -> list[Groups]:
+    """Return the groups that are not resolved, by state. Transaction: own."""
+    return [Groups(*row) for row in database.call(_GROUPS, (clock.fixed(),))]
+
+
+def redrives(database: Database) -> dict[str, int]:
+    """Count redrives that have not ended, by state. Transaction: own."""
+    return dict(database.call(_REDRIVES))
+
+
+def now(database: Database, clock: Clock) -> datetime:
+    """Return the instant that counts. Transaction: own."""
+    found: datetime = database.call("select coalesce(%s, clock_timestamp())", (clock.fixed(),))[0][0]
+    return found

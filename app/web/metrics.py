@@ -1,0 +1,34 @@
+"""`/metrics`: the numbers of the whole site, and what this process counted, as Prometheus reads them."""
+
+from __future__ import annotations
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from app.domain.access import Permission
+from app.engine.figures import Looks
+from app.runtime import Runtime
+from app.telemetry import tally
+from app.telemetry.exposition import Exposed, written
+from app.web.identity import require
+
+PATH = "/metrics"
+_allowed = require(Permission.METRICS_READ)
+
+
+def routes(runtime: Runtime) -> list[BaseRoute]:
+    """Return the route."""
+    looks = Looks()
+
+    def text(accept: str) -> tuple[bytes, str]:
+        series = looks.look(runtime.engine) | tally.counted()
+        return written(Exposed(lambda: series, "database", "process"), accept)
+
+    async def metrics(request: Request) -> Response:
+        _allowed(request)
+        body, content_type = await run_in_threadpool(text, request.headers.get("accept", ""))
+        return Response(body, media_type=content_type)
+
+    return [Route(PATH, metrics)]
