@@ -93,6 +93,7 @@ STAYS: Final[Mapping[str, str]] = MappingProxyType(
         "sweep_figures": "some rows a sweep",
         "notifications": "the notify sweep deletes what is past `notify.keep_days`",
         "notification_targets": "one row a target",
+        "archive_runs": "the record of what left the live tables: one row a period or a batch",
         "identities": "an identity holds for as long as its workflow is kept",
         "transition_rule": "the legal moves: changed by migrations alone",
     }

@@ -70,6 +70,8 @@ _FUNCTIONS = (
     "new_uuid7",
     "requeue_letters",
     "follow_redrive",
+    "v_dlq_dashboard",
+    "v_dlq_investigation_queue",
 )
 _PARTITIONED = ("workflows", "steps", "attempts", "history")
 _SHOWN_TO_READERS = (
@@ -169,24 +171,38 @@ def _compress() -> None:
 
 
 def _grant_to_reader() -> None:
-    """Let the role of those who watch (Flower), where there is one, read queues; never inputs and results."""
+    """Let the role of those who watch, where there is one, read queues and views, never inputs."""
     tables = ", ".join(f"remand.{table}" for table in _SHOWN_TO_READERS)
     op.execute(
         f"""
-        do $$ begin
+        do $$
+        declare v_view text;
+        begin
           if exists (select from pg_roles where rolname = 'remand_reader') then
             grant usage on schema remand to remand_reader;
             grant select on {tables} to remand_reader;
+            for v_view in
+              select viewname from pg_views where schemaname = 'remand' and starts_with(viewname, 'v_')
+            loop
+              execute format('grant select on remand.%I to remand_reader', v_view);
+            end loop;
           end if;
         end $$
-        """
+        """  # noqa: S608 - names of ours
     )
 
 
 def downgrade() -> None:
     op.execute(
-        "drop view remand.moves, remand.all_attempts, remand.archived_moves, remand.archived_attempts,"
-        " remand.v_archive_statistics"
+        """
+        do $$
+        declare v_view text;
+        begin
+          for v_view in select viewname from pg_views where schemaname = 'remand' loop
+            execute format('drop view remand.%I', v_view);
+          end loop;
+        end $$
+        """
     )
     op.execute(
         """

@@ -22,7 +22,9 @@ def _archive_of(table: sa.Table, comment: str) -> sa.Table:
         if index.name in _OF_LIVE_WORK:
             twin.indexes.discard(index)
         else:
-            index.name = f"{twin.name}_{str(index.name).removeprefix(f'{table.name}_')}"
+            index.name = sa.sql.quoted_name(
+                f"{twin.name}_{str(index.name).removeprefix(f'{table.name}_')}", None
+            )
     return twin
 
 
