@@ -74,6 +74,31 @@ def test_a_running_step_ends_and_counts_and_nothing_follows(harness: Harness) ->
     check_invariants(harness.database)
 
 
+@pytest.mark.parametrize("with_template", [False, True])
+def test_a_retry_beside_a_dead_step_is_made_after_a_pause(harness: Harness, with_template: bool) -> None:
+    harness.publish(shape("two", {"dies": (), "waits": ()}))
+    ran = harness.play(dies=always(PermanentError("no")), waits=fails(RESET))
+    workflow = harness.submit("t/two")
+    harness.run_until_quiet()
+    due = harness.step(workflow, "waits").due_at
+
+    if with_template:
+        operate.pause_template(harness.engine, "t/two", ANN)
+        operate.resume_template(harness.engine, "t/two", ANN)
+    else:
+        pause(harness, workflow)
+        operate.resume_workflow(harness.engine, workflow, ANN)
+    check_invariants(harness.database)
+
+    assert harness.workflow(workflow).state == "waiting_for_retry"
+    assert harness.step(workflow, "waits").due_at == due
+    harness.advance(3600)
+    harness.run_until_quiet()
+    assert ran == ["dies", "waits", "waits"]
+    assert harness.workflow(workflow).state == "blocked_by_failures"
+    check_invariants(harness.database)
+
+
 def test_a_retry_waits_while_paused_and_is_made_when_it_is_due(harness: Harness) -> None:
     workflow, ran = chain(harness, a=fails(RESET))
     harness.run_until_quiet()

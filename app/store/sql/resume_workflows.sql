@@ -23,6 +23,13 @@ begin
      set paused_at = null, paused_by = null, pause_reason = null, paused_with_template = false,
          hold = nullif(f.hold, 'paused')
    where f.id = any(v_ids);
+  -- A retry that was withdrawn beside a dead step left its workflow blocked: it has something to do again.
+  perform remand.move_workflows(
+    array(select f.id from remand.workflows f
+           where f.id = any(v_ids) and f.hold is null and f.state = 'blocked_by_failures'
+             and exists (select from remand.steps s
+                          where s.workflow_id = f.id and s.state = 'pending' and s.open_parents = 0)),
+    array['blocked_by_failures'], 'reopen', 'waiting_for_dependencies', p_by, p_reason, t);
   v_queues := array(select remand.evaluate(v_ids, p_by, t));
   with early as (
     update remand.run_queue q set phase = 'waiting', due_at = a.due_at
