@@ -92,15 +92,16 @@ class Counts:
         tally.flush(now=True)
 
     def close(self) -> None:
-        """Stop serving."""
+        """Stop serving, counting and listening."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
-        # Who waits in `recv` is a daemon thread; the socket goes with the process.
+        tally.stop()
+        self._here.shutdown(socket.SHUT_RD)
 
     def _listen(self) -> None:
-        while True:
-            message = self._here.recv(MESSAGE_BYTES)
+        # An empty message: the socket was shut.
+        while message := self._here.recv(MESSAGE_BYTES):
             self._tally.add({(name, tuple(labels)): numbers for name, labels, numbers in json.loads(message)})
 
 
