@@ -13,7 +13,7 @@ from uuid import UUID
 from app.clock import Clock, DatabaseClock
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, HandlerNotFound, Problem
-from app.engine.audience import Audience
+from app.engine.audience import Audience, Audiences
 from app.engine.bell import Bell, SilentBell
 from app.engine.books import Books, load_books
 from app.engine.breakers import Breakers
@@ -21,12 +21,14 @@ from app.engine.context import Engine
 from app.engine.drain import Drain
 from app.engine.meter import Meter
 from app.engine.routing import Routing
+from app.engine.spans import Spans
 from app.engine.sweeps.rescue import lease_slack
 from app.engine.watch import Watch
 from app.store import schema
 from app.store.run_queue import RunQueue
 from app.store.session import Database
 from app.store.templates import Templates
+from app.telemetry import traces
 from remand.handler import Handlers, registry
 
 
@@ -44,12 +46,14 @@ class Runtime:
         """`bell`: None is a silent one, for programs without a broker. `pool_size`: connections it keeps.
 
         Raises:
-            ConfigInvalid: no database is set.
+            ConfigInvalid: no database is set; or traces are to be told, and OpenTelemetry is not installed.
         """
         if settings.database_url is None:
             raise ConfigInvalid(
                 [Problem(None, None, "database_url", "is not set", "CONFIG_INVALID")],
             )
+        if settings.traces:
+            traces.start()
         self.settings = settings
         self.database = Database(settings.database_url, pool_size=pool_size)
         self.engine = Engine(
@@ -84,7 +88,11 @@ class Runtime:
         books: Books | None = None,
         audience: Audience | None = None,
     ) -> Drain:
-        """Return the executor of this process; `books`: as `load_books` gave them, None: it asks that."""
+        """Return the executor of this thread; `books`: as `load_books` gave them, None: it asks that."""
+        told = traces.active()
+        if told is not None:
+            spans = Spans(told)
+            audience = spans if audience is None else Audiences([audience, spans])
         return Drain(
             queue=self.run_queue(worker),
             handlers=handlers,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from functools import cache
+from typing import Any
+
+from celery.signals import worker_process_shutdown
 
 from app.bell import CeleryBell
 from app.engine.books import Books, load_books
@@ -15,6 +18,7 @@ from app.engine.watch import Watch
 from app.runtime import Runtime
 from app.store.ids import new_id
 from app.store.snapshots import worker_names
+from app.telemetry import traces
 from workers.celery import app, settings
 from workers.step_events import StepEvents
 
@@ -78,3 +82,11 @@ def _audience() -> StepEvents | None:
 def _hostname() -> str:
     with runtime().database.begin() as connection:
         return worker_names(connection, [INCARNATION]).get(INCARNATION, "unknown")
+
+
+@worker_process_shutdown.connect
+def _send_last_spans(**_: Any) -> None:
+    """Do what the library does when a process ends, which those of a pool do otherwise."""
+    told = traces.active()
+    if told is not None:
+        told.flush()

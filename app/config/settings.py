@@ -253,6 +253,11 @@ class Settings(BaseModel):
         min_length=1,
         description="Address of that port. Nobody has to sign in there: loopback, or a network of your own.",
     )
+    traces: bool = Field(
+        False,
+        description="Whether submits and attempts are told to OpenTelemetry, set up by its own `OTEL_*` "
+        "variables; needs `remand[otel]`.",
+    )
     flower_steps: bool = Field(
         False,
         description="Whether workers show every step in Flower, as a task with the name of its handler.",

@@ -14,7 +14,7 @@ from app.engine.context import Engine
 from app.store.ids import new_id
 from app.store.templates import PublishedTemplate
 from app.store.workflows import NewWorkflow, Submitted, insert_workflows
-from app.telemetry import log
+from app.telemetry import log, traces
 
 CHUNK = 500
 """Workflows stored by one statement; a larger submit is several of them in order."""
@@ -50,6 +50,7 @@ def submit_many(engine: Engine, ref: str, requests: Sequence[Request], *, by: st
 
     Every input is validated before anything is stored. Transaction: one for each 500.
     """
+    started_ns = traces.now_ns()
     published = engine.templates.find(ref)
     new = [_new_workflow(engine, published, request, position) for position, request in enumerate(requests)]
     answers: list[Submitted] = []
@@ -58,6 +59,7 @@ def submit_many(engine: Engine, ref: str, requests: Sequence[Request], *, by: st
         answers += insert_workflows(engine.database, engine.clock, published.id, chunk, by=by)
         engine.bell.ring(root_queues(published.template))
     _log(published, answers)
+    _trace(published, answers, started_ns)
     return answers
 
 
@@ -94,3 +96,12 @@ def _log(published: PublishedTemplate, answers: Sequence[Submitted]) -> None:
         log("workflow.submitted", workflow_id=str(answers[0].workflow_id), found=bool(found), **named)
     elif answers:
         log("workflows.submitted", count=len(answers), found=found, **named)
+
+
+def _trace(published: PublishedTemplate, answers: Sequence[Submitted], started_ns: int) -> None:
+    told = traces.active()
+    if told is not None:
+        template = published.template
+        name = f"{template.namespace}/{template.name}"
+        attributes = {"remand.template": name, "remand.template_version": template.version}
+        told.submitted([one.workflow_id for one in answers if one.created], name, attributes, started_ns)

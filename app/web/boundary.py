@@ -13,7 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.telemetry import log
+from app.telemetry import log, traces
 from app.web import errors
 from app.web.identity import caller_of, remember_id
 
@@ -52,7 +52,8 @@ class Boundary:
         passage = _Passage(Request(scope), send, self._headers)
         remember_id(passage.request, passage.id)
         try:
-            await self._app(scope, receive, passage.send)
+            with traces.called_by(scope["headers"]):
+                await self._app(scope, receive, passage.send)
         except Exception as error:  # the door to the web
             passage.log_failure(error)
             if passage.is_begun and not passage.is_complete:

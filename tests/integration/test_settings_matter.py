@@ -575,6 +575,16 @@ def test_flower_steps_is_whether_workers_show_steps_in_flower(monkeypatch: pytes
     assert audiences == ["NoneType", "StepEvents"]
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_traces_is_whether_submits_and_attempts_are_told(
+    own_database_url: str, monkeypatch: pytest.MonkeyPatch, told: bool
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr("app.telemetry.traces.start", lambda: started.append("traces"))
+    Runtime(Settings(database_url=own_database_url, traces=told)).database.dispose()
+    assert started == ["traces"] * told
+
+
 # what a worker knows
 
 
