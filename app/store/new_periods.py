@@ -27,7 +27,11 @@ _WEAK, _STRONG = (
     f"lock table only {_PARENTS} in {mode} mode" for mode in ("share update exclusive", "access exclusive")
 )
 _DEFAULTS_TOO = f"lock table {_DEFAULTS} in access exclusive mode"
-_FALLEN = "select count(*) from (select from remand.{0}_default where {1} >= %s and {1} < %s limit %s) n"
+_FALLEN = (
+    "(select count(*) from (select from remand.{0}_default"
+    " where {1} >= %(from)s and {1} < %(to)s limit %(most)s) n)"
+)
+_ALL_FALLEN = "select " + " + ".join(_FALLEN.format(table, key_of(table)) for table in PARTITIONED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +123,6 @@ def _attach(connection: Connection, period: Period, tables: Sequence[str]) -> in
 
 
 def _fallen(connection: Connection, period: Period, limit: int) -> int:
-    bounds = (first_id_at(period.starts_at), first_id_at(period.ends_at), limit)
-    total = 0
-    for table in PARTITIONED:
-        total += connection.exec_driver_sql(_FALLEN.format(table, key_of(table)), bounds).scalar_one()
+    bounds = {"from": first_id_at(period.starts_at), "to": first_id_at(period.ends_at), "most": limit}
+    total: int = connection.exec_driver_sql(_ALL_FALLEN, bounds).scalar_one()
     return min(total, limit)

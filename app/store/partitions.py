@@ -31,6 +31,8 @@ LOCK_TIMEOUT_SECONDS = 0.2
 HOLD_SECONDS = 1.0
 """Longest statement once the lock is held."""
 ATTEMPTS = 5
+TURN_SECONDS = 10.0
+"""Longest wait for another such change to end; nobody waits behind that."""
 
 _CATALOGUE = """
 select p.relname::text, c.relname::text, pg_get_expr(c.relpartbound, c.oid), h.relname::text,
@@ -149,15 +151,16 @@ def change_tables(
     One such change at a time: two sweeps, or a sweep and the archive, take turns. `act` may run repeatedly.
 
     Raises:
-        Busy: others held what it wants each time; nothing was changed.
+        Busy: others held what it wants each time, or it never was its turn; nothing was changed.
 
     Transaction: own.
     """
     for left in reversed(range(attempts)):
         try:
             with database.begin() as connection:
-                limit_wait(connection, wait_seconds)
+                limit_wait(connection, TURN_SECONDS)
                 connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('remand.change_tables'))")
+                limit_wait(connection, wait_seconds)
                 return act(connection)
         except Busy:
             if not left:

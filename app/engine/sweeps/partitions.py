@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import assert_never
 
+from app.domain.errors import Busy
+from app.domain.notices import Notice, NoticeKind
 from app.domain.partitions import Interval, Period, missing_periods, shortened
 from app.engine.context import Engine
+from app.engine.notify import enqueue_many, wanted
 from app.store import diagnosis, new_periods
 from app.store import partitions as stored
 from app.store.new_periods import Made, Patience, TooMuch
@@ -23,13 +26,42 @@ def partitions(engine: Engine, patience: Patience | None = None) -> list[str]:
     Raises:
         Busy: others held a default partition all the time; what was made so far stays, the next run goes on.
 
-    Transaction: one for each period.
+    Transaction: one for each period. People outside are told of what is missing in the end.
     """
     now = engine.clock.fixed() or diagnosis.server_time(engine.database)
     created: list[str] = []
-    for period in _wanted(engine, now):
-        created += _make(engine, period, now, patience or Patience())
+    try:
+        for period in _wanted(engine, now):
+            created += _make(engine, period, now, patience or Patience())
+    except Busy:
+        tell_missing(engine, now)
+        raise
+    tell_missing(engine, now)
     return created
+
+
+def tell_missing(engine: Engine, now: datetime) -> int:
+    """Enqueue a notice for every period that is not there though it should be; return how many are new.
+
+    Transaction: own. Idempotent: once for each period.
+    """
+    if not wanted(engine.settings, NoticeKind.PARTITION_MISSING):
+        return 0
+    existing = stored.periods(engine.database)
+    missing = missing_periods(_interval(engine), engine.settings.partitions_ahead, now, existing)
+    told = [_missing(one) for one in missing if one.ends_at > now]
+    with engine.database.begin() as connection:
+        return enqueue_many(connection, engine.settings, told, engine.now(connection))
+
+
+def _missing(period: Period) -> Notice:
+    starts_at, ends_at = f"{period.starts_at:%Y-%m-%d}", f"{period.ends_at:%Y-%m-%d}"
+    return Notice(
+        NoticeKind.PARTITION_MISSING,
+        period.name,
+        f"workflows of {starts_at} until {ends_at} have no partition, and fall into the default one",
+        {"starts_at": period.starts_at.isoformat(), "ends_at": period.ends_at.isoformat()},
+    )
 
 
 def _wanted(engine: Engine, now: datetime) -> Iterator[Period]:
