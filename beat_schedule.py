@@ -25,6 +25,7 @@ BEAT_SCHEDULE: dict[str, Entry] = {
     "requeue": Entry("remand.sweep.requeue", "requeue_interval_seconds"),
     "expire": Entry("remand.sweep.expire", "expire_interval_seconds"),
     "stalled": Entry("remand.sweep.stalled", "stalled_interval_seconds"),
+    "stale": Entry("remand.sweep.stale", "stale_interval_seconds"),
     "partitions": Entry("remand.sweep.partitions", "partitions_interval_seconds"),
     "notify": Entry("remand.sweep.notify", "notify_interval_seconds"),
     "prune": Entry("remand.sweep.prune", "prune_interval_seconds"),

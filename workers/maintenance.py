@@ -13,6 +13,7 @@ from app.engine.sweeps.requeue import requeue as sweep_requeue
 from app.engine.sweeps.rescue import rescue as sweep_rescue
 from app.engine.sweeps.ring import ring as sweep_ring
 from app.engine.sweeps.runs import Sweep
+from app.engine.sweeps.stale import stale as sweep_stale
 from app.engine.sweeps.stalled import stalled as sweep_stalled
 from workers import process
 from workers.celery import app
@@ -60,8 +61,14 @@ def expire() -> None:
 
 @_task("stalled")
 def stalled() -> None:
-    """Make dead letters of what nobody takes up and of what can never start."""
+    """Make dead letters of what can never start."""
     swept("stalled", sweep_stalled)
+
+
+@_task("stale")
+def stale() -> None:
+    """Take out of work what shows no sign of life."""
+    swept("stale", sweep_stale)
 
 
 @_task("partitions")

@@ -14,6 +14,7 @@ from app.config.notify import NotifySettings, NotifyTarget
 from app.config.retention import RetentionSettings
 from app.config.settings import Settings
 from app.config.sources import Key, variable_of
+from app.config.staleness import StalenessSettings
 from app.config.web import WebSettings
 from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
 from app.domain.budget import BudgetSpec
@@ -74,9 +75,10 @@ def _rows() -> Iterator[str]:
     yield from _table_rows(WebSettings, ("web",), WebSettings())
     yield from _table_rows(NotifySettings, ("notify",), NotifySettings())
     yield from _table_rows(RetentionSettings, ("retention",), RetentionSettings())
+    yield from _table_rows(StalenessSettings, ("staleness",), StalenessSettings())
 
 
-_TABLES = ("retry", "retry_budget", "breaker", "dlq", "web", "notify", "retention")
+_TABLES = ("retry", "retry_budget", "breaker", "dlq", "web", "notify", "retention", "staleness")
 
 
 def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:

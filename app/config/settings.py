@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 from app.config.kinds import Count, Names, Seconds
 from app.config.notify import NotifySettings
 from app.config.retention import RetentionSettings
+from app.config.staleness import StalenessSettings
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
@@ -159,13 +160,13 @@ class Settings(BaseModel):
         300.0,
         gt=0,
         le=86_400,
-        description="Seconds between two sweeps for what nobody takes up or what can never start.",
+        description="Seconds between two sweeps for what can never start.",
     )
-    worker_unavailable_after_seconds: Seconds = Field(
-        86_400.0,
+    stale_interval_seconds: Seconds = Field(
+        300.0,
         gt=0,
-        le=31_536_000,
-        description="Seconds a step may wait where no worker of its queue is seen; then it is a dead letter.",
+        le=86_400,
+        description="Seconds between two stale sweeps, which take out of work what shows no sign of life.",
     )
     notify_interval_seconds: Seconds = Field(
         5.0,
@@ -279,6 +280,9 @@ class Settings(BaseModel):
     web: WebSettings = Field(default_factory=WebSettings, description="The server of API and dashboard.")
     notify: NotifySettings = Field(
         default_factory=NotifySettings, description="Whom to tell of what needs a person."
+    )
+    staleness: StalenessSettings = Field(
+        StalenessSettings(), description="How workflows without a sign of life are found: `[staleness]`."
     )
     retention: RetentionSettings = Field(
         default_factory=RetentionSettings, description="How long is kept what is over."

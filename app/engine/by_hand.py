@@ -33,7 +33,7 @@ def open_letter_by_hand(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
         turn = Turn(connection, workflow, who, engine.now(connection))
         _refuse(turn)
         cause = Cause(DeadReason.MANUAL_DLQ, _CLASS, who.reason)
-        died = take_out(engine, connection, [workflow_id], cause, by=who.by, now=turn.now, in_any_case=True)
+        died = take_out(engine, connection, [workflow_id], cause, by=who.by, now=turn.now, letters="always")
         if not died.opened:
             raise illegal(workflow, "take out", "its last results are just being applied: try again")
         after = lock_workflow(connection, workflow_id).state

@@ -190,13 +190,19 @@ def _apply(
     return rung, died
 
 
-def part(engine: Engine, connection: Connection, deaths: Sequence[DecidedDeath]) -> Died:
-    """Part deaths that get a letter from those that get none; a workflow with an open letter keeps it."""
-    disabled = [death for death in deaths if not _policy(engine, connection, death).opens]
+def part(
+    engine: Engine, connection: Connection, deaths: Sequence[DecidedDeath], *, opens: bool = True
+) -> Died:
+    """Part deaths that get a letter from those that get none; a workflow with an open letter keeps it.
+
+    `opens`: False: as if the strategy of all were `disabled`.
+    """
+    disabled = [death for death in deaths if not (opens and _policy(engine, connection, death).opens)]
     ids = list({death.failed.workflow_id for death in disabled})
     lettered = dlq.workflows_with_open(connection, ids) if ids else set()
     dropped = [death for death in disabled if death.failed.workflow_id not in lettered]
-    kept = [death for death in deaths if death not in dropped]
+    dropping = {id(death) for death in dropped}
+    kept = [death for death in deaths if id(death) not in dropping]
     failures.keep_letters(
         connection,
         [death.failed.workflow_id for death in kept],

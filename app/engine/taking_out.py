@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from app.domain.states import DeadReason
@@ -17,6 +18,9 @@ from app.store.session import Connection
 from remand.classify import Classification
 from remand.failure import Failure
 from remand.fingerprint import fingerprint
+
+Letters = Literal["by_strategy", "always", "never"]
+"""Whether what is taken out of work gets dead letters; a workflow with an open one keeps it in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +49,15 @@ def take_out(
     by: str,
     now: datetime,
     only: Collection[tuple[UUID, str]] | None = None,
-    in_any_case: bool = False,
+    letters: Letters = "by_strategy",
 ) -> Died:
     """Move the steps that hold these workflows up to error and open their letters.
 
     A workflow without such a step, whose last results are just being applied, is left alone. Give what is
     returned to `log_taken` after the commit.
 
-    `only`: no other steps than these, so that other branches go on. `in_any_case`: with a letter even where
-    the strategy is `disabled`.
+    `only`: no other steps than these, so that other branches go on. `letters`: as the template's strategy
+    says, even where that is `disabled`, or none.
 
     Transaction: joins, holding the workflows. Source: C1, C14.
     """
@@ -71,11 +75,11 @@ def take_out(
     ]
     if not deaths:
         return Died()
-    if in_any_case:
+    if letters == "always":
         failures.keep_letters(connection, [death.failed.workflow_id for death in deaths], [])
         died = Died(kept=deaths)
     else:
-        died = part(engine, connection, deaths)
+        died = part(engine, connection, deaths, opens=letters != "never")
     taking_out.take_out(connection, deaths, why=cause.message, by=by, now=now)
     if died.kept:
         died.opened = open_letters(

@@ -42,13 +42,6 @@ select id from remand.workflows
  order by id for update skip locked
 """)
 
-# A worker that has beaten within that time may only be slow, or about to be back.
-_UNHEARD = sa.text("""
-select q.workflow_id, q.step from remand.run_queue q
- where q.phase = 'ready' and q.due_at <= :since and q.queue not in (select z.queue from remand.pauses z)
-   and not exists (select from remand.workers w where q.queue = any(w.queues) and w.heartbeat_at > :since)
- order by q.due_at limit :limit
-""")
 _STILL = sa.text("""
 select f.id from remand.workflows f
  where f.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies') and f.hold is null
@@ -56,19 +49,6 @@ select f.id from remand.workflows f
    and not exists (select from remand.run_queue q where q.workflow_id = f.id)
  limit :limit
 """)
-
-
-def lock_unheard(connection: sa.Connection, since: datetime, limit: int) -> set[tuple[UUID, str]]:
-    """Lock the workflows of steps that are ready since then in queues of which no worker has been seen since.
-
-    Return these steps; workflows that others hold are left, and so are paused queues. Transaction: joins.
-    """
-    found = {
-        (row.workflow_id, row.step) for row in connection.execute(_UNHEARD, {"since": since, "limit": limit})
-    }
-    ids = list({workflow_id for workflow_id, _ in found})
-    held = set(connection.scalars(_LOCK, {"ids": ids, "now": None})) if ids else set()
-    return {one for one in found if one[0] in held}
 
 
 def lock_still(connection: sa.Connection, limit: int) -> list[UUID]:

@@ -166,6 +166,7 @@ def _insert(template: Template, digest: str) -> Any:
             hash=digest,
             on_failure=template.on_failure,
             expire_after_seconds=template.expire_after_seconds,
+            lifecycle=template.lifecycle.model_dump(exclude_none=True),
             created_at=sa.func.clock_timestamp(),
         )
         .on_conflict_do_nothing()

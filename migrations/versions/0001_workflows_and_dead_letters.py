@@ -72,6 +72,15 @@ _FUNCTIONS = (
     "follow_redrive",
     "v_dlq_dashboard",
     "v_dlq_investigation_queue",
+    "queue_life",
+    "lifecycles",
+    "vital_signs",
+    "judge_life",
+    "staleness",
+    "stale_candidates",
+    "stale_shown",
+    "monitored_staleness",
+    "v_staleness_monitoring",
 )
 _PARTITIONED = ("workflows", "steps", "attempts", "history")
 _SHOWN_TO_READERS = (
@@ -104,6 +113,7 @@ _TABLES = (
     "dead_letter_groups",
     "queue_settings",
     "dead_queues",
+    "staleness_settings",
     "sweep_figures",
     "sweep_runs",
     "workers",

@@ -10,6 +10,7 @@ import beat_schedule
 from app.config import Settings, settings_reference
 from app.config.notify import NotifySettings
 from app.config.retention import RetentionSettings
+from app.config.staleness import StalenessSettings
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
@@ -21,6 +22,7 @@ REFERENCE = (ROOT / "docs/reference/settings.md").read_text()
 TABLES = {
     "retry": RetryOverrides, "retry_budget": BudgetSpec, "breaker": BreakerOverrides, "dlq": DlqSettings,
     "web": WebSettings, "notify": NotifySettings, "retention": RetentionSettings,
+    "staleness": StalenessSettings,
 }  # fmt: skip
 SOURCES = "\n".join(
     path.read_text() for folder in ("app", "workers", "remand") for path in (ROOT / folder).rglob("*.py")

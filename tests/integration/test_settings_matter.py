@@ -45,7 +45,6 @@ from app.engine.submit import Request, submit
 from app.engine.sweeps.notify import notify
 from app.engine.sweeps.partitions import partitions
 from app.engine.sweeps.requeue import requeue
-from app.engine.sweeps.stalled import stalled
 from app.engine.watch import Watch
 from app.runtime import Runtime
 from app.server import _uvicorn
@@ -374,16 +373,8 @@ def test_stalled_interval_seconds_is_when_beat_rings() -> None:
     assert schedules_of("stalled") == [(7, 7), (11, 11)]
 
 
-@pytest.mark.parametrize(("seconds", "letters"), [(60, 1), (120, 0)])
-def test_worker_unavailable_after_seconds_is_how_long_a_step_waits_unheard(
-    harness_with: HarnessWith, seconds: float, letters: int
-) -> None:
-    harness = harness_with(worker_unavailable_after_seconds=seconds)
-    harness.publish(shape("far", {"a": ()}, each={"a": {"queue": "far"}}))
-    harness.submit("t/far")
-    harness.advance(90)
-
-    assert stalled(harness.engine).unheard == letters
+def test_stale_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("stale") == [(7, 7), (11, 11)]
 
 
 def dead_ones(harness: Harness, count: int) -> None:

@@ -14,6 +14,7 @@ from app.domain.dead_letters import AutoRequeueOverrides, Strategy
 from app.domain.jsonvalue import canonical_json
 from app.domain.retry import RetryOverrides, Seconds
 from app.domain.rules import MAX_RULES, RuleSpec
+from app.domain.staleness import LifecycleOverrides
 from remand.rules.user import UserRule
 
 MAX_STEPS: Final = 10_000
@@ -97,6 +98,8 @@ class Template(BaseModel):
     dead_letters: DeadLetterSpec = DeadLetterSpec()
     expire_after_seconds: Timeout | None = None
     """Age at which a workflow that has not ended becomes a dead letter; None means never."""
+    lifecycle: LifecycleOverrides = LifecycleOverrides()
+    """How long its workflows may show no sign of life; None means the setting in `[staleness]`."""
     steps: Annotated[tuple[StepSpec, ...], Field(min_length=1, max_length=MAX_STEPS)]
 
     @property

@@ -27,7 +27,7 @@ from app.store.tables.notices import notification_targets, notifications
 from app.store.tables.queues import pauses, run_queue, template_pauses, workers
 from app.store.tables.redrives import redrive_items, redrives
 from app.store.tables.requests import idempotency_keys
-from app.store.tables.sweeps import sweep_figures, sweep_runs
+from app.store.tables.sweeps import staleness_settings, sweep_figures, sweep_runs
 from app.store.tables.templates import template_steps, templates, transition_rule
 from app.store.tables.workflows import PARTITIONED, attempts, history, identities, steps, workflows
 
@@ -64,6 +64,7 @@ __all__ = [
     "retry_budgets",
     "run_queue",
     "sessions",
+    "staleness_settings",
     "steps",
     "steps_archive",
     "sweep_figures",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from app.store.tables.columns import column, instant, metadata
+from app.store.tables.columns import column, instant, json, metadata
 
 sweep_figures = sa.Table(
     "sweep_figures",
@@ -13,6 +13,15 @@ sweep_figures = sa.Table(
     column("figure", sa.Text, "what was counted: a figure of what the sweep returns", primary_key=True),
     column("amount", sa.BigInteger, "how much of it, since ever"),
     comment="What each sweep did, since ever: never pruned, so that counters never go back.",
+)
+
+staleness_settings = sa.Table(
+    "staleness_settings",
+    metadata,
+    column("single", sa.Boolean, "true: there is one row", primary_key=True),
+    column("settings", json, "`[staleness]`, and when a worker counts as gone"),
+    sa.CheckConstraint("single", name="one_row"),
+    comment="What the stale sweep goes by, so that the view staleness_monitoring goes by the same.",
 )
 
 sweep_runs = sa.Table(

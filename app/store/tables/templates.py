@@ -29,6 +29,12 @@ templates = sa.Table(
     column("hash", sa.Text, "SHA-256 of the canonical definition, hex"),
     column("on_failure", sa.Text, "finish_branches or fail_fast"),
     column("expire_after_seconds", sa.Float, "age at which its workflows expire; null: never", nullable=True),
+    column(
+        "lifecycle",
+        json,
+        "how long its workflows may show no sign of life; what is left out: the setting",
+        server_default=sa.text("'{}'"),
+    ),
     column("created_at", instant, "when it was published"),
     sa.UniqueConstraint("namespace", "name", "version"),
     one_of("on_failure", ("finish_branches", "fail_fast"), "on_failure_known"),

@@ -15,6 +15,8 @@ from app.store.tables.columns import column, history_seq, instant, json, metadat
 PARTITIONED = ("workflows", "steps", "attempts", "history")
 _FINAL_WORKFLOW = "('complete', 'error', 'cancelled', 'resolved_manually')"
 _IN_MOTION = "('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')"
+_OWN_ACCORD = "('complete', 'error', 'cancelled', 'resolved_manually', 'blocked_by_failures')"
+"""States that a workflow does not leave by itself."""
 _FINAL_STEP = "('complete', 'error', 'cancelled', 'resolved_manually')"
 
 workflows = sa.Table(
@@ -57,6 +59,7 @@ workflows = sa.Table(
         "true: held because its template is; goes on with it",
         server_default=sa.text("false"),
     ),
+    column("stale_warned_at", instant, "when people were warned that it may be stale soon", nullable=True),
     column("restored_at", instant, "when it came back from the archive; null: it did not", nullable=True),
     sa.PrimaryKeyConstraint("id"),
     one_of("state", WorkflowState, "state_known"),
@@ -71,6 +74,12 @@ workflows = sa.Table(
         "workflows_expiring",
         "expires_at",
         postgresql_where=sa.text(f"state IN {_IN_MOTION}"),
+    ),
+    sa.Index(
+        "workflows_by_age",
+        "template_id",
+        "created_at",
+        postgresql_where=sa.text(f"state NOT IN {_OWN_ACCORD} AND paused_at IS NULL"),
     ),
     sa.Index("workflows_paused", "id", postgresql_where=sa.text("paused_at IS NOT NULL")),
     comment="One row per workflow.",

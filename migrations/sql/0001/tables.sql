@@ -189,6 +189,7 @@ CREATE TABLE remand.workflows (
   paused_by TEXT,
   pause_reason TEXT,
   paused_with_template BOOLEAN DEFAULT false NOT NULL,
+  stale_warned_at TIMESTAMP WITH TIME ZONE,
   restored_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
   CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
@@ -197,6 +198,8 @@ CREATE TABLE remand.workflows (
   CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0)
 )
  PARTITION BY RANGE (id);
+
+CREATE INDEX workflows_by_age ON remand.workflows (template_id, created_at) WHERE state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually', 'blocked_by_failures') AND paused_at IS NULL;
 
 CREATE INDEX workflows_expiring ON remand.workflows (expires_at) WHERE state IN ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies');
 
@@ -247,6 +250,8 @@ COMMENT ON COLUMN remand.workflows.paused_by IS 'who holds it';
 COMMENT ON COLUMN remand.workflows.pause_reason IS 'a person''s words';
 
 COMMENT ON COLUMN remand.workflows.paused_with_template IS 'true: held because its template is; goes on with it';
+
+COMMENT ON COLUMN remand.workflows.stale_warned_at IS 'when people were warned that it may be stale soon';
 
 COMMENT ON COLUMN remand.workflows.restored_at IS 'when it came back from the archive; null: it did not';
 
@@ -426,6 +431,7 @@ CREATE TABLE remand.workflows_archive (
   paused_by TEXT,
   pause_reason TEXT,
   paused_with_template BOOLEAN DEFAULT false NOT NULL,
+  stale_warned_at TIMESTAMP WITH TIME ZONE,
   restored_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
   CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
@@ -478,6 +484,8 @@ COMMENT ON COLUMN remand.workflows_archive.paused_by IS 'who holds it';
 COMMENT ON COLUMN remand.workflows_archive.pause_reason IS 'a person''s words';
 
 COMMENT ON COLUMN remand.workflows_archive.paused_with_template IS 'true: held because its template is; goes on with it';
+
+COMMENT ON COLUMN remand.workflows_archive.stale_warned_at IS 'when people were warned that it may be stale soon';
 
 COMMENT ON COLUMN remand.workflows_archive.restored_at IS 'when it came back from the archive; null: it did not';
 
@@ -581,8 +589,8 @@ CREATE TABLE remand.attempts_archive (
   due_at TIMESTAMP WITH TIME ZONE,
   explanation TEXT,
   PRIMARY KEY (workflow_id, step, attempt),
-  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead')),
   CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
+  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead')),
   CONSTRAINT attempt_from_one CHECK (attempt >= 1)
 )
  PARTITION BY RANGE (workflow_id);
@@ -1438,6 +1446,19 @@ COMMENT ON COLUMN remand.sweep_figures.figure IS 'what was counted: a figure of 
 
 COMMENT ON COLUMN remand.sweep_figures.amount IS 'how much of it, since ever';
 
+CREATE TABLE remand.staleness_settings (
+  single BOOLEAN NOT NULL,
+  settings JSONB NOT NULL,
+  PRIMARY KEY (single),
+  CONSTRAINT one_row CHECK (single)
+);
+
+COMMENT ON TABLE remand.staleness_settings IS 'What the stale sweep goes by, so that the view staleness_monitoring goes by the same.';
+
+COMMENT ON COLUMN remand.staleness_settings.single IS 'true: there is one row';
+
+COMMENT ON COLUMN remand.staleness_settings.settings IS '`[staleness]`, and when a worker counts as gone';
+
 CREATE TABLE remand.sweep_runs (
   name TEXT NOT NULL,
   last_started_at TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -1517,6 +1538,7 @@ CREATE TABLE remand.templates (
   hash TEXT NOT NULL,
   on_failure TEXT NOT NULL,
   expire_after_seconds FLOAT,
+  lifecycle JSONB DEFAULT '{}' NOT NULL,
   created_at TIMESTAMP WITH TIME ZONE NOT NULL,
   PRIMARY KEY (id),
   UNIQUE (namespace, name, version),
@@ -1540,6 +1562,8 @@ COMMENT ON COLUMN remand.templates.hash IS 'SHA-256 of the canonical definition,
 COMMENT ON COLUMN remand.templates.on_failure IS 'finish_branches or fail_fast';
 
 COMMENT ON COLUMN remand.templates.expire_after_seconds IS 'age at which its workflows expire; null: never';
+
+COMMENT ON COLUMN remand.templates.lifecycle IS 'how long its workflows may show no sign of life; what is left out: the setting';
 
 COMMENT ON COLUMN remand.templates.created_at IS 'when it was published';
 

@@ -1,0 +1,150 @@
+"""Stale sweep: what shows no sign of life for longer than its lifecycle allows is taken out of work.
+
+One at a time: a second one that begins meanwhile does nothing. Whatever is found is looked at again under the
+lock of its workflow, so that nothing is taken out that has moved since. Source: D1, D2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from app.domain.staleness import Why
+from app.domain.states import DeadReason
+from app.engine.context import Engine
+from app.engine.fail import Died
+from app.engine.staleness import settings_of
+from app.engine.taking_out import Cause, Letters, log_taken, take_out
+from app.store import staleness
+from app.store.session import Connection
+from app.store.staleness import Standing
+from app.telemetry import log
+
+FOUND_AT_ONCE: Final = 10_000
+_BY: Final = "sweep.stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one sweep did."""
+
+    letters: int = 0
+    """Workflows that went to the dead letter queue."""
+    errors: int = 0
+    """Workflows that ended in error, as their lifecycle says."""
+
+    @property
+    def moved(self) -> int:
+        """Workflows that were taken out of work."""
+        return self.letters + self.errors
+
+
+def stale(engine: Engine) -> Swept:
+    """Sweep once, longest stale first, in batches until nothing is left. Transaction: one a batch.
+
+    Idempotent: what was taken out of work is no longer in it. Killed half way, what was committed stays, and
+    the next sweep goes on.
+    """
+    with engine.database.begin() as alone:
+        if not staleness.is_alone(alone):
+            return Swept()
+        with engine.database.begin() as connection:
+            staleness.remember(connection, settings_of(engine))
+        swept = _take_all(engine) if engine.settings.staleness.enabled else Swept()
+    if swept.moved:
+        log("sweep.ended", sweep="stale", moved=swept.moved)
+    return swept
+
+
+def would_take(engine: Engine, limit: int = FOUND_AT_ONCE) -> list[Standing]:
+    """Return what a sweep would take out of work now, in its order. Transaction: own; nothing is changed."""
+    with engine.database.begin() as connection:
+        return staleness.find_stale(connection, settings_of(engine), engine.now(connection), limit)
+
+
+def _take_all(engine: Engine) -> Swept:
+    tried: set[UUID] = set()
+    letters = errors = 0
+    while True:
+        with engine.database.begin() as connection:
+            now = engine.now(connection)
+            found = staleness.find_stale(connection, settings_of(engine), now, FOUND_AT_ONCE)
+        ids = [one.workflow_id for one in found if one.workflow_id not in tried]
+        if not ids:
+            return Swept(letters, errors)
+        tried.update(ids)
+        size = engine.settings.staleness.batch_size
+        for start in range(0, len(ids), size):
+            kept, dropped = _take_batch(engine, ids[start : start + size])
+            letters, errors = letters + kept, errors + dropped
+
+
+def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        held = staleness.lock(connection, ids)
+        # Under the lock: they may have moved since they were found.
+        due = [
+            one for one in staleness.standings(connection, held, settings_of(engine), now) if one.takes_out
+        ]
+        died = [
+            *_take(engine, connection, [one for one in due if one.action == "dlq"], now, letters=True),
+            *_take(engine, connection, [one for one in due if one.action == "error"], now, letters=False),
+        ]
+    for one in died:
+        log_taken(one)
+    return _workflows(one.kept for one in died), _workflows(one.dropped for one in died)
+
+
+def _take(
+    engine: Engine, connection: Connection, due: Sequence[Standing], now: datetime, *, letters: bool
+) -> list[Died]:
+    how: Letters = "by_strategy" if letters else "never"
+    unheard = [one.workflow_id for one in due if one.why is Why.WORKER_UNAVAILABLE]
+    of = staleness.unheard_steps(connection, unheard, settings_of(engine), now)
+    died = [
+        take_out(
+            engine,
+            connection,
+            sorted({workflow_id for workflow_id, _ in steps}),
+            unavailable(queue),
+            by=_BY,
+            now=now,
+            only=steps,
+            letters=how,
+        )
+        for queue, steps in sorted(of.items())
+    ]
+    for cause, ids in _by_cause(due).items():
+        died.append(take_out(engine, connection, ids, cause, by=_BY, now=now, letters=how))
+    return died
+
+
+def unavailable(queue: str) -> Cause:
+    """Return the cause of steps that wait in a queue without a worker."""
+    return Cause(
+        DeadReason.WORKER_UNAVAILABLE,
+        "remand.errors.WorkerUnavailable",
+        f"no live worker consumes the queue {queue}",
+    )
+
+
+def _by_cause(due: Iterable[Standing]) -> dict[Cause, list[UUID]]:
+    found: dict[Cause, list[UUID]] = {}
+    for one in due:
+        if one.why is Why.LIFETIME:
+            message = "the workflow had not ended when its lifetime was over"
+        elif one.why is Why.STATE:
+            message = f"the workflow showed no sign of life in {one.state} for longer than is allowed"
+        else:
+            continue
+        cause = Cause(DeadReason.STALENESS_TIMEOUT, "remand.errors.Stale", message)
+        found.setdefault(cause, []).append(one.workflow_id)
+    return found
+
+
+def _workflows(deaths: Iterable[Sequence[object]]) -> int:
+    return len({death.failed.workflow_id for each in deaths for death in each})  # type: ignore[attr-defined]

@@ -1,0 +1,163 @@
+"""How long workflows show no sign of life: what `remand.staleness` says, and what follows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.staleness import Health, Lifecycle, StaleAction, Why
+from app.domain.states import WorkflowState
+from app.store.sweeping import Limits
+
+_ONE_AT_A_TIME = sa.text("select pg_try_advisory_xact_lock(hashtext('remand.sweep.stale'))")
+_COLUMNS = """
+select s.workflow_id, t.namespace, t.name as template, t.version, s.state, s.created_at, s.born_at,
+       s.sign_at, s.queue, s.health, s.why, s.since, s.stale_at, s.action, s.takes_out
+  from remand.staleness({ids}, cast(:settings as jsonb), :now) s
+  join remand.templates t on t.id = s.template_id
+"""
+_STALE = sa.text(
+    _COLUMNS.format(ids="array(select remand.stale_candidates(cast(:settings as jsonb), :now, false))")
+    + " where s.takes_out order by s.stale_at, s.workflow_id limit :limit"
+)
+_UNWARNED = sa.text(
+    _COLUMNS.format(ids="array(select remand.stale_candidates(cast(:settings as jsonb), :now, true, true))")
+    + " where s.health <> 'healthy' order by s.stale_at, s.workflow_id limit :limit"
+)
+_SHOWN = sa.text(
+    _COLUMNS.format(ids="array(select remand.stale_shown(cast(:settings as jsonb), :now, :oldest))")
+    + " where s.health = any(:healths)"
+    " order by case s.health when 'stale' then 0 when 'warning' then 1 else 2 end, s.stale_at, s.workflow_id"
+    " limit :limit"
+)
+_OF = sa.text(_COLUMNS.format(ids=":ids"))
+_UNHEARD_STEPS = sa.text("""
+with work as (select q.workflow_id, q.step, q.queue from remand.run_queue q
+               where q.workflow_id = any(:ids) and q.phase in ('ready', 'failed'))
+select w.workflow_id, w.step, w.queue
+  from work w
+  join remand.queue_life(array(select distinct y.queue from work y), cast(:settings as jsonb), :now) k
+    on k.queue = w.queue and not k.heard and not k.paused
+""")
+_LOCK = sa.text("""
+select id from remand.workflows
+ where id = any(:ids) and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
+ order by id for update skip locked
+""")
+_WARN = sa.text("""
+update remand.workflows f set stale_warned_at = :now
+  from (select id from remand.workflows where id = any(:ids) and stale_warned_at is null
+         order by id for update skip locked) x
+ where f.id = x.id returning f.id
+""")
+_REMEMBER = sa.text("""
+insert into remand.staleness_settings as s (single, settings) values (true, cast(:settings as jsonb))
+on conflict (single) do update set settings = excluded.settings where s.settings <> excluded.settings
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a workflow stands that has not ended."""
+
+    workflow_id: UUID
+    namespace: str
+    template: str
+    version: str
+    state: WorkflowState
+    created_at: datetime
+    born_at: datetime
+    """From when its lifetime counts."""
+    sign_at: datetime
+    """Its last sign of life; in the future: a retry that is not due yet."""
+    queue: str | None
+    """In which the step waits that waits longest; None: none does."""
+    health: Health
+    why: Why
+    since: datetime
+    """Since when it is measured."""
+    stale_at: datetime
+    """When what is allowed is over."""
+    action: StaleAction
+    takes_out: bool
+    """The next sweep takes it out of work."""
+
+    @property
+    def ref(self) -> str:
+        """The template, "namespace/name:version"."""
+        return f"{self.namespace}/{self.template}:{self.version}"
+
+
+def said(lifecycle: Lifecycle, limits: Limits) -> str:
+    """Return what the database functions go by, as JSON."""
+    told = {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause}
+    return json.dumps({**lifecycle.model_dump(mode="json"), **told}, sort_keys=True)
+
+
+def is_alone(connection: sa.Connection) -> bool:
+    """Return whether no other stale sweep runs, and keep it so until the transaction ends."""
+    return bool(connection.scalar(_ONE_AT_A_TIME))
+
+
+def remember(connection: sa.Connection, settings: str) -> None:
+    """Keep what the sweep goes by for the view. Transaction: joins. Idempotent."""
+    connection.execute(_REMEMBER, {"settings": settings})
+
+
+def find_stale(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[Standing]:
+    """Return what is to be taken out of work, stale for longest first. Transaction: joins."""
+    rows = connection.execute(_STALE, {"settings": settings, "now": now, "limit": limit})
+    return [_standing(row) for row in rows]
+
+
+def find_unwarned(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[Standing]:
+    """Return what people are to be warned of, soonest first. Transaction: joins; nothing is locked."""
+    rows = connection.execute(_UNWARNED, {"settings": settings, "now": now, "limit": limit})
+    return [_standing(row) for row in rows]
+
+
+def lock(connection: sa.Connection, ids: Sequence[UUID]) -> list[UUID]:
+    """Lock workflows that are in motion; those that others hold are left. Transaction: joins."""
+    return list(connection.scalars(_LOCK, {"ids": list(ids)}))
+
+
+def standings(connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime) -> list[Standing]:
+    """Return how workflows stand, those that have not ended. Transaction: joins."""
+    if not ids:
+        return []
+    rows = connection.execute(_OF, {"ids": list(ids), "settings": settings, "now": now})
+    return [_standing(row) for row in rows]
+
+
+def unheard_steps(
+    connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime
+) -> dict[str, set[tuple[UUID, str]]]:
+    """Return steps that wait in queues without a live worker, by queue. Transaction: joins."""
+    found: dict[str, set[tuple[UUID, str]]] = {}
+    if ids:
+        for row in connection.execute(_UNHEARD_STEPS, {"ids": list(ids), "settings": settings, "now": now}):
+            found.setdefault(row.queue, set()).add((row.workflow_id, row.step))
+    return found
+
+
+def mark_warned(connection: sa.Connection, ids: Sequence[UUID], now: datetime) -> set[UUID]:
+    """Note that people are warned of workflows; return those for which that is new. Transaction: joins."""
+    return set(connection.scalars(_WARN, {"ids": list(ids), "now": now}))
+
+
+def _standing(row: Any) -> Standing:
+    told = row._asdict()
+    return Standing(
+        **{
+            **told,
+            "state": WorkflowState(row.state),
+            "health": Health(row.health),
+            "why": Why(row.why),
+        }
+    )
