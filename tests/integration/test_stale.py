@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -427,94 +427,3 @@ def test_a_clock_that_is_set_back_makes_nothing_stale(harness: Harness) -> None:
 
     assert sweep(harness) == NOTHING
     assert standing(harness, workflow).health is Health.HEALTHY
-
-
-# settings
-
-
-TERMS: Mapping[str, Any] = {
-    "max_waiting_for_dependencies_seconds": "waiting_for_dependencies",
-    "max_waiting_for_retry_seconds": "waiting_for_retry",
-    "max_steps_in_process_seconds": "steps_in_process",
-    "max_other_seconds": "enqueuing_steps",
-}
-
-
-def threshold(harness_with: HarnessWith, name: str, seconds: float) -> float:
-    """What a workflow in that state is measured by."""
-    harness = harness_with(staleness={name: seconds})
-    harness.publish(shape("one", {"a": ()}))
-    workflow = harness.submit("t/one")
-    if name not in TERMS:
-        harness.worker.beat()
-        harness.advance(DAY)
-        told = standing(harness, workflow)
-        return (told.stale_at - told.since).total_seconds()
-    harness.clock.advance(5)
-    into = "update remand.workflows set state = %s where id = %s"
-    harness.database.call(into, (TERMS[name], workflow))
-    harness.database.call("update remand.run_queue set phase = 'settling', worker = gen_random_uuid()")
-    told = standing(harness, workflow)
-    harness.database.call(into, ("steps_in_process", workflow))
-    harness.database.call("update remand.run_queue set phase = 'ready', worker = null")
-    return (told.stale_at - told.since).total_seconds()
-
-
-@pytest.mark.parametrize("seconds", [11.0, 12.0])
-@pytest.mark.parametrize("name", [*TERMS, "max_lifetime_seconds"])
-def test_staleness_thresholds_hold_where_templates_do_not_say(
-    harness_with: HarnessWith, name: str, seconds: float
-) -> None:
-    assert threshold(harness_with, name, seconds) == seconds
-
-
-@pytest.mark.parametrize(("enabled", "letters"), [(True, 1), (False, 0)])
-def test_staleness_enabled_is_whether_anything_is_taken_out(
-    harness_with: HarnessWith, enabled: bool, letters: int
-) -> None:
-    harness = harness_with(staleness={"enabled": enabled})
-    far(harness)
-    harness.advance(HALF_HOUR)
-
-    assert sweep(harness) == Swept(letters=letters)
-
-
-@pytest.mark.parametrize(("action", "letters"), [("dlq", 1), ("none", 0)])
-def test_staleness_stale_action_is_what_becomes_of_it(
-    harness_with: HarnessWith, action: str, letters: int
-) -> None:
-    harness = harness_with(staleness={"stale_action": action})
-    far(harness)
-    harness.advance(HALF_HOUR)
-
-    assert sweep(harness) == Swept(letters=letters)
-
-
-@pytest.mark.parametrize(("share", "health"), [(0.4, Health.WARNING), (0.6, Health.HEALTHY)])
-def test_staleness_warning_share_is_when_it_warns(
-    harness_with: HarnessWith, share: float, health: Health
-) -> None:
-    harness = harness_with(staleness={"warning_share": share})
-    workflow = far(harness)
-    harness.advance(HALF_HOUR / 2)
-
-    assert standing(harness, workflow).health is health
-
-
-@pytest.mark.parametrize(("size", "batches"), [(5, 2), (3, 4)])
-def test_staleness_batch_size_is_what_one_transaction_takes(
-    harness_with: HarnessWith, monkeypatch: pytest.MonkeyPatch, size: int, batches: int
-) -> None:
-    harness = harness_with(staleness={"batch_size": size})
-    flood(harness, 10)
-    locked: list[int] = []
-    lock = staleness.lock
-
-    def counted(connection: Any, ids: Any) -> Any:
-        locked.append(len(ids))
-        return lock(connection, ids)
-
-    monkeypatch.setattr(staleness, "lock", counted)
-
-    assert sweep(harness) == Swept(letters=10)
-    assert len(locked) == batches
