@@ -89,6 +89,7 @@ STAYS: Final[Mapping[str, str]] = MappingProxyType(
         "retry_budgets": "one row a handler",
         "templates": "one row a version that was published: workflows and letters name it",
         "template_steps": "go with their template",
+        "staleness_settings": "one row",
         "sweep_runs": "one row a sweep",
         "sweep_figures": "some rows a sweep",
         "notifications": "the notify sweep deletes what is past `notify.keep_days`",

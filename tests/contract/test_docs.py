@@ -20,6 +20,7 @@ from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
 from app.domain.dead_letters import AutoRequeue
 from app.domain.retry import RetryOverrides
+from app.domain.staleness import Lifecycle
 from app.domain.template import load_file
 
 ROOT = Path(__file__).parents[2]
@@ -183,6 +184,7 @@ def test_every_name_of_a_quantity_is_a_setting_or_a_key_of_templates(page: Path)
         *WebSettings.model_fields,
         *AutoRequeue.model_fields,
         *NotifyTarget.model_fields,
+        *Lifecycle.model_fields,
         "timeout_seconds",
         "expire_after_seconds",
     }

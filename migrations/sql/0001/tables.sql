@@ -435,9 +435,9 @@ CREATE TABLE remand.workflows_archive (
   restored_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
   CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
+  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
   CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
-  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9)
+  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually'))
 )
  PARTITION BY RANGE (id);
 
@@ -516,9 +516,9 @@ CREATE TABLE remand.steps_archive (
   failure JSONB,
   result JSONB,
   PRIMARY KEY (workflow_id, name),
-  CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually'))),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually')),
   CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually'))
+  CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually')))
 )
  PARTITION BY RANGE (workflow_id);
 
@@ -589,8 +589,8 @@ CREATE TABLE remand.attempts_archive (
   due_at TIMESTAMP WITH TIME ZONE,
   explanation TEXT,
   PRIMARY KEY (workflow_id, step, attempt),
-  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
   CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead')),
+  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
   CONSTRAINT attempt_from_one CHECK (attempt >= 1)
 )
  PARTITION BY RANGE (workflow_id);
@@ -1654,8 +1654,8 @@ CREATE TABLE remand.history_archive (
   by TEXT NOT NULL,
   reason TEXT,
   PRIMARY KEY (workflow_id, seq),
-  CONSTRAINT history_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
-  CONSTRAINT step_named CHECK ((kind = 'workflow') = (step IS NULL))
+  CONSTRAINT step_named CHECK ((kind = 'workflow') = (step IS NULL)),
+  CONSTRAINT history_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state)
 )
  PARTITION BY RANGE (workflow_id);
 
