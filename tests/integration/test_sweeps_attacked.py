@@ -33,8 +33,8 @@ SETTINGS = {
     "dlq": {"auto_requeue": {"enabled": True, "interval_seconds": 600}},
     "retention": {"audit_days": 1, "hours_days": 1},
 }
-# One sends over the network: what happens there is told by the tests of deliveries. The other finds what no engine
-# makes, and what breaks the invariants: see test_stalled.
+# One sends over the network: what happens there is told by the tests of deliveries. The other finds what no
+# engine makes, and what breaks the invariants: see test_stalled.
 SWEEPS = sorted(set(BEAT_SCHEDULE) - {"notify", "stalled"})
 MOST_DEATHS = 500
 _OUTCOME = """
