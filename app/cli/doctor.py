@@ -15,7 +15,7 @@ from app.cli.urls import has_urls
 from app.cli.wording import counted
 from app.domain.queues import MAINTENANCE
 from app.embedded import binaries
-from app.engine import overview, readiness
+from app.engine import notices, overview, readiness
 from app.engine.overview import BreakerStanding, QueueStanding
 from app.engine.sweeps import standing
 from app.engine.sweeps.standing import SweepStanding, SweepState
@@ -70,6 +70,7 @@ def _service(cli: Cli) -> Iterator[Finding]:
     yield _beat(cli, next(one for one in found if one.name == "ring"), live)
     yield from _sweeps(found)
     yield from _partitions(cli)
+    yield from _targets(cli)
     standings = overview.queues(cli.engine)
     yield from _paused(standings)
     yield from _breakers(overview.breakers(cli.engine))
@@ -125,6 +126,21 @@ def _sweeps(found: Sequence[SweepStanding]) -> Iterator[Finding]:
 def _partitions(cli: Cli) -> Iterator[Finding]:
     for one in check_partitions(cli):
         yield Finding("partitions", one.level, one.message, one.todo)
+
+
+def _targets(cli: Cli) -> Iterator[Finding]:
+    """Tell of targets of notices that do not take them; without any there is nothing to say."""
+    known = {one.name for one in cli.settings.notify.targets}
+    for one in notices.standings(cli.engine):
+        if one.name not in known:
+            told = f"{counted(one.pending + one.given_up, 'notice')} for {one.name}, which no setting names"
+            yield Finding("notify", "ok", told)
+        elif one.given_up or one.failures:
+            told = f"{one.name}: {counted(one.given_up, 'notice')} given up"
+            failing = f", {counted(one.failures, 'failure')} in a row" if one.failures else ""
+            yield Finding("notify", "warn", told + failing, "remand notify list")
+        else:
+            yield Finding("notify", "ok", f"{one.name} takes what it is sent, {one.pending} wait")
 
 
 def _paused(standings: Sequence[QueueStanding]) -> Iterator[Finding]:

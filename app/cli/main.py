@@ -22,6 +22,7 @@ from app.cli import (
     letter_figures,
     letter_groups,
     migrate,
+    notify,
     partitions,
     queue,
     redrive,
@@ -51,6 +52,7 @@ for _noun, _panel in (
     (user, RUN),
     (token, RUN),
     (partitions, RUN),
+    (notify, RUN),
     (config, EXPLAIN),
     (audit, EXPLAIN),
 ):

@@ -12,7 +12,8 @@
     ├── NotFound                     nothing has that name      4
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound  GroupNotFound
     │   ├── BreakerNotFound  QueueNotFound  FingerprintNotFound  RedriveNotFound
-    │   └── UserNotFound  TokenNotFound  DeadQueueNotFound
+    │   ├── UserNotFound  TokenNotFound  DeadQueueNotFound
+    │   └── TargetNotFound  NotificationNotFound
     ├── Conflict                     not in this state          5
     │   ├── TemplateChanged  IllegalMove  HeldByBreaker  Busy  KeyInUse  NameTaken
     │   └── DeadQueueChained  DeadQueueInUse
@@ -236,6 +237,18 @@ class DeadQueueNotFound(NotFound):
     """There is no dead queue of that name."""
 
     code = "DEAD_QUEUE_NOT_FOUND"
+
+
+class TargetNotFound(NotFound):
+    """The settings have no target of notifications of that name."""
+
+    code = "TARGET_NOT_FOUND"
+
+
+class NotificationNotFound(NotFound):
+    """The target has no such notice, or no longer."""
+
+    code = "NOTIFICATION_NOT_FOUND"
 
 
 class DeadQueueChained(Conflict):

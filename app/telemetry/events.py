@@ -54,6 +54,7 @@ EventName = Literal[
     "notification.sent",
     "notification.failed",
     "notification.given_up",
+    "notification.retried",
     "notification.unsettled",
     "partition.created",
     "partition.filled",
@@ -257,6 +258,9 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             ERROR,
             "A message was refused or tried too often: a person may send it again.",
             ("target", "message_id", "count", "attempt", "error"),
+        ),
+        "notification.retried": EventSpec(
+            INFO, "A person has notices sent again that were given up.", ("target", "count", "by")
         ),
         "notification.unsettled": EventSpec(
             WARNING,

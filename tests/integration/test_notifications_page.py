@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+import app.cli.main  # noqa: F401 - registers the commands
+from app.cli.line import run
 from app.config.notify import NotifySettings
 from app.domain.notices import DEFAULT_KINDS, Notice, NoticeKind
 from app.engine.notify import enqueue_many
@@ -17,7 +19,7 @@ from app.engine.sweeps.notify import notify
 from app.store.session import Database
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
-from tests.support.pages import ROOT, code
+from tests.support.pages import ROOT, code, commands
 from tests.support.receiver import Received, Receiver, receiver
 
 PAGE = "docs/operations/notifications.md"
@@ -101,6 +103,27 @@ def test_the_example_refuses_what_was_recorded_and_sent_again(
 
     with pytest.raises(ValueError, match="too old"):
         verified(SECRETS[0], got.headers, got.body)
+
+
+def test_its_commands_do_what_they_say(
+    database_url: str,
+    any_broker_url: str,
+    endpoint: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "remand.toml").write_text(code(PAGE, "toml")[0])
+    monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
+    monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
+    monkeypatch.setenv("PAGER_HOOK_URL", endpoint.url)
+    monkeypatch.setenv("PAGER_HOOK_SECRET", SECRETS[0])
+    monkeypatch.chdir(tmp_path)
+
+    told = commands(PAGE)
+
+    assert [line[1] for line in told] == ["test", "list", "list", "retry"]
+    assert [run(line) for line in told] == [0, 0, 0, 0]
+    assert [one.json["type"] for one in endpoint.received] == ["test"]
 
 
 def test_its_targets_are_read_from_where_it_says(tmp_path: Path) -> None:

@@ -72,10 +72,13 @@ class InProcess(httpx.BaseTransport):
 class Web:
     """One server and those who may use it."""
 
-    def __init__(self, database: Database, clock: FakeClock, **web: Any) -> None:
+    def __init__(
+        self, database: Database, clock: FakeClock, notify: dict[str, Any] | None = None, **web: Any
+    ) -> None:
         self.database, self.clock, self.bell = database, clock, RecordingBell()
         url = database.engine.url.render_as_string(hide_password=False)
-        settings = settings_for(database_url=url, broker_url="redis://:hush@127.0.0.1:1/0", web=web)
+        told = {"notify": notify or {}, "web": web}
+        settings = settings_for(database_url=url, broker_url="redis://:hush@127.0.0.1:1/0", **told)
         self.runtime = Runtime(settings, bell=self.bell, clock=clock)
         self.engine = self.runtime.engine
         self.app = create(self.runtime)

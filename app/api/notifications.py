@@ -1,0 +1,116 @@
+"""`/notifications`: does what people outside are to be told reach them; send again what was given up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from app.api.answers import answer, page
+from app.api.contract import CHANGES, Page, errors
+from app.api.parts import (
+    After,
+    Body,
+    EngineOf,
+    LetterReader,
+    Limit,
+    Line,
+    QueueReader,
+    QueueWriter,
+    Reason,
+)
+from app.domain.notices import DeliveryState
+from app.engine import notices
+from app.store import notice_lists
+
+router = APIRouter(tags=["notifications"])
+TargetName = Annotated[Line, Path(description="Name of a target in the settings.", examples=["pager"])]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A notice on its way to a target; `payload` holds title, facts and link."""
+
+    id: UUID
+    target: str
+    kind: str
+    subject_id: str
+    payload: dict[str, Any]
+    state: DeliveryState
+    message_id: UUID | None
+    created_at: datetime
+    due_at: datetime
+    attempts: int
+    last_error: str | None
+    sent_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """How a target fares; `failures`: tries in a row, `next_at`: nothing is sent before."""
+
+    name: str
+    pending: int
+    given_up: int
+    failures: int
+    next_at: datetime | None
+    sent_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """How many notices are sent again."""
+
+    target: str
+    count: int
+
+
+class RetryNotices(Body):
+    """What is to be sent again."""
+
+    action: Literal["retry"] = Field(description="retry: what was given up is sent again, under its ids.")
+    notifications: list[UUID] = Field(
+        [], max_length=200, description="Only the messages with these notices; empty: all of the target."
+    )
+    reason: Reason = None
+
+
+@router.get("/notifications", response_model=Page[Notice], summary="List notices")
+def list_notifications(
+    engine: EngineOf,
+    caller: LetterReader,
+    state: Annotated[list[DeliveryState] | None, Query(description="Only in these states.")] = None,
+    target: Annotated[Line | None, Query(description="Only of this target.")] = None,
+    cursor: After = None,
+    limit: Limit = 50,
+) -> Response:
+    """List what people outside are told, newest first: to whom, whether it was sent, and why not."""
+    found = notice_lists.list_page(
+        engine.database, states=state or (), target=target, after=cursor, limit=limit
+    )
+    return page(found.items, found.next)
+
+
+@router.get("/notifications/targets", response_model=list[Target], summary="List the targets of notices")
+def list_targets(engine: EngineOf, caller: QueueReader) -> Response:
+    """List the targets by name: what waits for each, what was given up, since when none was taken."""
+    return answer(notices.standings(engine))
+
+
+@router.patch(
+    "/notifications/targets/{target}",
+    response_model=Retried,
+    summary="Send notices again",
+    responses={**CHANGES, **errors(404, 409)},
+)
+def retry_notifications(
+    engine: EngineOf, caller: QueueWriter, target: TargetName, body: RetryNotices
+) -> Response:
+    """Have sent again what was given up; the sweep sends it, within `notify_interval_seconds`."""
+    count = notices.retry(engine, target, caller.who(body.reason), body.notifications)
+    return answer(Retried(target, count))

@@ -1,0 +1,94 @@
+"""What people do about notices: see how targets fare, try one, send again what was given up. Source: D2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from uuid import UUID
+
+from app.config.notify import NotifyTarget
+from app.domain.errors import IllegalMove, NotificationNotFound, TargetNotFound
+from app.domain.messages import TEST, Message, Outcome, Told
+from app.domain.notices import DeliveryState
+from app.engine.context import Engine
+from app.engine.delivery import Post, send_once
+from app.engine.operate import Who
+from app.engine.webhook import post
+from app.store import audit, notice_lists
+from app.store.audit import Entry
+from app.store.ids import new_id
+from app.store.notice_lists import TargetStanding
+from app.telemetry import log
+
+
+def standings(engine: Engine) -> list[TargetStanding]:
+    """Return how targets fare, by name: those of the settings, and any other that has notices left."""
+    return notice_lists.standings(engine.database, [one.name for one in engine.settings.notify.targets])
+
+
+def try_target(engine: Engine, name: str, send: Post = post) -> Outcome:
+    """Send a target a message that says it is a test, once and now. Transaction: none; nothing is stored.
+
+    Raises:
+        TargetNotFound: the settings have no such target.
+    """
+    target = _target(engine, name)
+    at = engine.instant()
+    told = Told(TEST, name, "a test: what Remand tells arrives here", {"target": name}, None, at)
+    return send_once(target, Message(new_id(), [told], {TEST: 1}), at, send)
+
+
+def retry(engine: Engine, name: str, who: Who, only: Sequence[UUID] = ()) -> int:
+    """Have sent again what a target was given up with: all of it, or the messages of some notices.
+
+    Returns how many notices that are; the sweep sends them. Transaction: own. Idempotent: nothing is left to
+    send again.
+
+    Raises:
+        TargetNotFound: the settings have no such target.
+        NotificationNotFound: it has no such notice.
+        IllegalMove: one of them was not given up.
+    """
+    _target(engine, name)
+    messages = [_given_up(engine, name, one) for one in only] if only else None
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        count = notice_lists.send_again(connection, name, messages, now)
+        if count:
+            entry = Entry(
+                "notification.retry",
+                "notification_target",
+                name,
+                before={"state": str(DeliveryState.GIVEN_UP)},
+                after={"state": str(DeliveryState.PENDING), "count": count},
+            )
+            audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
+    if count:
+        log("notification.retried", target=name, count=count, by=who.by)
+    return count
+
+
+def _target(engine: Engine, name: str) -> NotifyTarget:
+    known = {one.name: one for one in engine.settings.notify.targets}
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, 1)
+    raise TargetNotFound(
+        f"the settings have no target {name!r}",
+        hint=f"did you mean {near[0]!r}?" if near else f"they have {', '.join(sorted(known)) or 'none'}",
+        details={"target": name},
+    )
+
+
+def _given_up(engine: Engine, name: str, notification_id: UUID) -> UUID:
+    found = notice_lists.message_of(engine.database, notification_id)
+    if found is None or found[0] != name:
+        told = f"target {name} has no notice {notification_id}"
+        raise NotificationNotFound(told, hint="see `remand notify list`")
+    _, message_id, state = found
+    if state is not DeliveryState.GIVEN_UP or message_id is None:
+        raise IllegalMove(
+            f"notice {notification_id} is {state}: only what was given up is sent again",
+            details={"state": str(state)},
+        )
+    return message_id
