@@ -19,6 +19,7 @@ from app.cli.context import HELP, ROOT, Help
 from app.cli.demo_checks import DemoFailed
 from app.cli.docgen_rules import classification
 from app.cli.docgen_states import state_machines
+from app.cli.docgen_views import views
 from app.cli.errors import EXIT_CODES
 from app.config import rules_reference, settings_reference, targets_reference
 from app.telemetry import EVENTS
@@ -158,6 +159,7 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "reference/events.md": _events,
         "reference/errors.md": _errors,
         "reference/classification.md": classification,
+        "reference/views.md": views,
         "state-machines.md": state_machines,
     }
 )

@@ -3,8 +3,8 @@
 create or replace view remand.v_dlq_investigation_queue as
   select d.id dead_letter_id, d.workflow_id, d.namespace, d.template, d.version, d.step, d.handler, d.queue, d.dead_queue,
          d.reason, d.category, d.error_class, d.error_message, d.attempts, d.status, d.claimed_by owner, d.claimed_at,
-         d.opened_at, extract(epoch from clock_timestamp() - d.opened_at)::float8 age_seconds,
-         d.triage_at, (extract(epoch from clock_timestamp() - d.triage_at) / 60)::float8 priority,
+         d.opened_at, extract(epoch from statement_timestamp() - d.opened_at)::float8 age_seconds,
+         d.triage_at, (extract(epoch from statement_timestamp() - d.triage_at) / 60)::float8 priority,
          d.labels, d.requeues, d.requeue_at,
          d.group_id, g.state group_state, g.owner group_owner, g.due_at group_due_at
     from remand.dead_letters d join remand.dead_letter_groups g on g.id = d.group_id
