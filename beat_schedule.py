@@ -28,5 +28,6 @@ BEAT_SCHEDULE: dict[str, Entry] = {
     "stale": Entry("remand.sweep.stale", "stale_interval_seconds"),
     "partitions": Entry("remand.sweep.partitions", "partitions_interval_seconds"),
     "notify": Entry("remand.sweep.notify", "notify_interval_seconds"),
+    "archive": Entry("remand.sweep.archive", "archive_interval_seconds"),
     "prune": Entry("remand.sweep.prune", "prune_interval_seconds"),
 }

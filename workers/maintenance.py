@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.engine.sweeps.archive import archive as sweep_archive
 from app.engine.sweeps.expire import expire as sweep_expire
 from app.engine.sweeps.notify import notify as sweep_notify
 from app.engine.sweeps.partitions import partitions as sweep_partitions
@@ -81,6 +82,12 @@ def partitions() -> None:
 def notify() -> None:
     """Send what people outside are to be told."""
     swept("notify", sweep_notify)
+
+
+@_task("archive")
+def archive() -> None:
+    """Move finished workflows past their retention into the archive."""
+    swept("archive", sweep_archive)
 
 
 @_task("prune")

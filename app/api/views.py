@@ -32,6 +32,8 @@ class WorkflowLine:
     error_steps: int
     held_by: list[str]
     submitted_by: str
+    is_archived: bool
+    """It is in the archive: to be restored before it is changed."""
 
     @classmethod
     def of(cls, one: Workflow) -> WorkflowLine:
@@ -47,6 +49,7 @@ class WorkflowLine:
             one.error_steps,
             one.held_by,
             one.submitted_by,
+            one.is_archived,
         )
 
 

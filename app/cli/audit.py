@@ -13,10 +13,9 @@ from app.cli.arguments import read_since
 from app.cli.context import Cli, Group
 from app.cli.output import age, now, short, table
 from app.cli.wording import command, next_steps
-from app.domain.errors import WorkflowNotFound
 from app.store import audit
 from app.store.audit import Filter, Written
-from app.store.ids import find_id
+from app.store.workflows import find_workflow_id
 
 GROUP = Group("audit", "See who decided what, when and why.")
 
@@ -49,7 +48,7 @@ def list_(
         by=by,
         verb=verb,
         subject=subject,
-        workflow_id=find_id(cli.database, "workflows", workflow, WorkflowNotFound) if workflow else None,
+        workflow_id=find_workflow_id(cli.database, workflow) if workflow else None,
         since=read_since(since, now()) if since else None,
     )
     page = audit.list_page(cli.database, wanted, after=after, limit=limit)

@@ -10,6 +10,7 @@ import typer
 
 from app import __version__
 from app.cli import (
+    archive,
     audit,
     breaker,
     classify,
@@ -52,6 +53,7 @@ for _noun, _panel in (
     (user, RUN),
     (token, RUN),
     (partitions, RUN),
+    (archive, RUN),
     (notify, RUN),
     (config, EXPLAIN),
     (audit, EXPLAIN),

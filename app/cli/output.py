@@ -183,6 +183,15 @@ def span(seconds: float) -> str:
     return f"{seconds / 86_400:.0f} d"
 
 
+def size(number: float) -> str:
+    """Return bytes as "4 MB"."""
+    units = ["B", "kB", "MB", "GB", "TB"]
+    while number >= 1024 and len(units) > 1:
+        number /= 1024
+        units.pop(0)
+    return f"{number:.0f} {units[0]}"
+
+
 def short_ids(ids: Iterable[UUID]) -> dict[UUID, str]:
     """Return for each id the end of it that no other of them has, all of one length."""
     wanted = set(ids)

@@ -10,13 +10,12 @@ from rich.text import Text
 
 from app.cli.context import Cli, Group
 from app.cli.findings import Finding, show
-from app.cli.output import state, table
+from app.cli.output import size, state, table
 from app.cli.wording import command, next_steps
 from app.domain.partition_check import MANY, DefaultRows
 from app.engine.partitions import Listed, faults, listed
 from app.engine.sweeps.partitions import partitions
 from app.store.new_periods import Patience
-from app.store.partitions import Standing
 
 GROUP = Group("partitions", "See by which periods the live tables are divided; create those to come.")
 _ANY_NUMBER = 2**31 - 2
@@ -81,7 +80,7 @@ def _listing(found: Listed) -> RenderableType:
                 state("ok") if one.attached else Text(f"only {', '.join(one.tables)}", style="red"),
                 f"~{one.workflows}",
                 str(found.live.get(one.name, "–")),
-                _size(one),
+                size(one.bytes),
             )
             for one in found.periods
         ],
@@ -95,11 +94,3 @@ def _default(one: DefaultRows) -> str:
         if rows
     ]
     return f"default partition of {one.table}: rows {' and '.join(told)}" if told else ""
-
-
-def _size(one: Standing) -> str:
-    size, units = float(one.bytes), ["B", "kB", "MB", "GB", "TB"]
-    while size >= 1024 and len(units) > 1:
-        size /= 1024
-        units.pop(0)
-    return f"{size:.0f} {units[0]}"

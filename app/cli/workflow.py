@@ -70,6 +70,7 @@ def _listed(workflow: Workflow) -> dict[str, Any]:
         "id": workflow.id,
         "template": workflow.ref,
         "state": workflow.state,
+        "is_archived": workflow.is_archived,
         "state_since": workflow.state_since,
         "created_at": workflow.created_at,
         "priority": workflow.priority,
@@ -148,6 +149,7 @@ def _heading(workflow: Workflow, with_input: bool) -> RenderableType:
             ("template", workflow.ref),
             ("state", Text.assemble(state(workflow.state), f" for {age(workflow.state_since, at)}")),
             ("submitted", f"{age(workflow.created_at, at)} ago by {workflow.submitted_by}"),
+            ("archived", "read-only" if workflow.is_archived else None),
             ("held", None if workflow.hold == "paused" else workflow.hold),
             ("paused", _paused(workflow, at)),
             ("tags", ", ".join(workflow.tags or ()) or None),
@@ -174,6 +176,8 @@ def _letter_summary(letters: Sequence[DeadLetter]) -> dict[str, Any] | None:
 
 def _what_next(workflow: Workflow, letters: Sequence[DeadLetter]) -> list[RenderableType]:
     end = short(workflow.id)
+    if workflow.is_archived:
+        return [Text(), next_steps(command("remand archive restore", workflow.id))]
     if letters:
         letter = letters[0]
         claimed = f", {letter.claimed_by} investigates" if letter.claimed_by else ""

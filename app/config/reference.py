@@ -10,6 +10,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from app.config.archive import ArchiveSettings
 from app.config.notify import NotifySettings, NotifyTarget
 from app.config.retention import RetentionSettings
 from app.config.settings import Settings
@@ -74,11 +75,14 @@ def _rows() -> Iterator[str]:
     yield from _table_rows(DlqSettings, ("dlq",), DlqSettings())
     yield from _table_rows(WebSettings, ("web",), WebSettings())
     yield from _table_rows(NotifySettings, ("notify",), NotifySettings())
+    yield from _table_rows(ArchiveSettings, ("archive",), ArchiveSettings())
     yield from _table_rows(RetentionSettings, ("retention",), RetentionSettings())
     yield from _table_rows(StalenessSettings, ("staleness",), StalenessSettings())
 
 
-_TABLES = ("retry", "retry_budget", "breaker", "dlq", "web", "notify", "retention", "staleness")
+_TABLES = (
+    "retry", "retry_budget", "breaker", "dlq", "web", "notify", "archive", "retention", "staleness"
+)  # fmt: skip
 
 
 def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:

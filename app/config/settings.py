@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from app.config.archive import ArchiveSettings
 from app.config.kinds import Count, Names, Seconds
 from app.config.notify import NotifySettings
 from app.config.retention import RetentionSettings
@@ -214,6 +215,12 @@ class Settings(BaseModel):
         le=3600,
         description="Seconds after which a prune sweep leaves the rest to the next one.",
     )
+    archive_interval_seconds: Seconds = Field(
+        3600.0,
+        gt=0,
+        le=604_800,
+        description="Seconds between two archive sweeps, which move finished workflows past their retention.",
+    )
     input_max_bytes: Count = Field(
         1_048_576, ge=1024, le=104_857_600, description="Largest input of a workflow, in bytes of JSON."
     )
@@ -286,6 +293,9 @@ class Settings(BaseModel):
     )
     retention: RetentionSettings = Field(
         default_factory=RetentionSettings, description="How long is kept what is over."
+    )
+    archive: ArchiveSettings = Field(
+        default_factory=ArchiveSettings, description="When finished workflows go to the archive."
     )
     dlq: DlqSettings = Field(default_factory=DlqSettings, description="What becomes of dead letters.")
     rules: Rules = Field(

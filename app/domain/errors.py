@@ -12,10 +12,11 @@
     ├── NotFound                     nothing has that name      4
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound  GroupNotFound
     │   ├── BreakerNotFound  QueueNotFound  FingerprintNotFound  RedriveNotFound
-    │   ├── UserNotFound  TokenNotFound  DeadQueueNotFound
+    │   ├── UserNotFound  TokenNotFound  DeadQueueNotFound  PeriodNotFound
     │   └── TargetNotFound  NotificationNotFound
     ├── Conflict                     not in this state          5
     │   ├── TemplateChanged  IllegalMove  HeldByBreaker  Busy  KeyInUse  NameTaken
+    │   ├── WorkflowArchived  ArchiveMismatch  NotExported
     │   └── DeadQueueChained  DeadQueueInUse
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
@@ -263,6 +264,12 @@ class DeadQueueInUse(Conflict):
     code = "DEAD_QUEUE_IN_USE"
 
 
+class PeriodNotFound(NotFound):
+    """No partition of the live tables, or of the archive, has that name."""
+
+    code = "PERIOD_NOT_FOUND"
+
+
 class TemplateChanged(Conflict):
     """A version that is already stored was given again with other content."""
 
@@ -273,6 +280,24 @@ class IllegalMove(Conflict):
     """No row of the transition table leads from this state by this event."""
 
     code = "ILLEGAL_MOVE"
+
+
+class WorkflowArchived(Conflict):
+    """The workflow is in the archive, where nothing can be changed: restore it first."""
+
+    code = "WORKFLOW_ARCHIVED"
+
+
+class ArchiveMismatch(Conflict):
+    """What came out of a move into the archive or back is not what went in; nothing was changed."""
+
+    code = "ARCHIVE_MISMATCH"
+
+
+class NotExported(Conflict):
+    """A period of the archive was not exported as it stands, and must still be kept: it is not dropped."""
+
+    code = "NOT_EXPORTED"
 
 
 class HeldByBreaker(Conflict):

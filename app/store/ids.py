@@ -47,11 +47,14 @@ def id_range(prefix: str) -> tuple[UUID, UUID]:
     return _bound(text, "0"), _bound(text, "f")
 
 
-def find_id(database: Database, table: str, typed: str, missing: type[NotFound]) -> UUID:
+def find_id(
+    database: Database, table: str, typed: str, missing: type[NotFound], *, older: str | None = None
+) -> UUID:
     """Return the id of a row of a table from what a person typed. Transaction: own.
 
     A prefix uses the primary key. The short form that lists show is the id's end: it is looked for among the
-    newest 50 000 rows, so that the search does not grow with history.
+    newest 50 000 rows, so that the search does not grow with history. `older`: a table where a prefix is
+    looked for, too.
 
     Raises:
         missing: nothing fits.
@@ -66,9 +69,17 @@ def find_id(database: Database, table: str, typed: str, missing: type[NotFound])
             return UUID(text)
     except ValueError:
         raise missing(f"{typed!r} is no id of a {noun}") from None
-    rows = database.call(
-        f"select id from remand.{table} where id between %s and %s limit {_SHOWN}",
-        (_bound(text, "0"), _bound(text, "f")),
+    bounds = _bound(text, "0"), _bound(text, "f")
+    # Each once: one may change tables between two statements.
+    rows = list(
+        dict.fromkeys(
+            row
+            for one in (table, older)
+            if one is not None
+            for row in database.call(
+                f"select id from remand.{one} where id between %s and %s limit {_SHOWN}", bounds
+            )
+        )
     ) or database.call(
         f"select id from (select id from remand.{table} order by id desc limit {_NEWEST}) newest"
         f" where right(id::text, %s) = %s limit {_SHOWN}",

@@ -84,7 +84,7 @@ def catalogue(database: Database) -> list[Partition]:
     tables = list(PARTITIONED)
     found = database.call(_CATALOGUE, (tables, tables))
     return [
-        Partition(table, name.removeprefix(f"{table}_"), _home(table, parent), *_bounds(bound), rows, size)
+        Partition(table, name.removeprefix(f"{table}_"), _home(table, parent), *bounds(bound), rows, size)
         for table, name, bound, parent, rows, size in found
     ]
 
@@ -136,6 +136,12 @@ def default_rows(database: Database, ends_at: datetime) -> list[DefaultRows]:
 def key_of(table: str) -> str:
     """Return the column by which a live table is partitioned."""
     return "id" if table == "workflows" else "workflow_id"
+
+
+def bounds(expression: str | None) -> tuple[datetime | None, datetime | None]:
+    """Return the instants between which a partition lies, from the catalogue's words; None: it says none."""
+    found = _BOUNDS.fullmatch(expression or "")
+    return (instant_of(UUID(found[1])), instant_of(UUID(found[2]))) if found else (None, None)
 
 
 def change_tables(
@@ -190,8 +196,3 @@ def _home(table: str, parent: str | None) -> Home:
     if parent is None:
         return "none"
     return "live" if parent == table else "archive"
-
-
-def _bounds(expression: str | None) -> tuple[datetime | None, datetime | None]:
-    found = _BOUNDS.fullmatch(expression or "")
-    return (instant_of(UUID(found[1])), instant_of(UUID(found[2]))) if found else (None, None)

@@ -23,6 +23,7 @@ _COLUMNS = """
   left join remand.breakers b on b.name = q.dependency and q.gate = 'held'
   left join remand.pauses z on z.queue = q.queue and q.phase in ('ready', 'failed')
 """
+_ARCHIVED_COLUMNS = _COLUMNS.replace("remand.steps s", "remand.steps_archive s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,34 +85,43 @@ class Attempt:
 
 
 def steps_of(database: Database, workflow_id: UUID) -> list[Step]:
-    """Read the steps of a workflow in the order of its template. Transaction: own."""
-    rows = database.call(
-        f"select {_COLUMNS} where s.workflow_id = %s order by s.position, s.name", (workflow_id,)
-    )
+    """Read the steps of a workflow in the order of its template. Transaction: own, two if it is archived."""
+    for columns in (_COLUMNS, _ARCHIVED_COLUMNS):
+        rows = database.call(
+            f"select {columns} where s.workflow_id = %s order by s.position, s.name", (workflow_id,)
+        )
+        if rows:
+            break
     return [_step(row) for row in rows]
 
 
 def get_step(database: Database, workflow_id: UUID, name: str) -> Step:
-    """Read a step. Transaction: own.
+    """Read a step. Transaction: own, two if it is archived.
 
     Raises:
         StepNotFound: the workflow has no step of that name.
     """
-    rows = database.call(f"select {_COLUMNS} where s.workflow_id = %s and s.name = %s", (workflow_id, name))
-    if not rows:
-        raise StepNotFound(f"workflow {workflow_id} has no step {name!r}")
-    return _step(rows[0])
+    for columns in (_COLUMNS, _ARCHIVED_COLUMNS):
+        rows = database.call(
+            f"select {columns} where s.workflow_id = %s and s.name = %s", (workflow_id, name)
+        )
+        if rows:
+            return _step(rows[0])
+    raise StepNotFound(f"workflow {workflow_id} has no step {name!r}")
 
 
 def attempts_of(database: Database, workflow_id: UUID, step: str | None = None) -> list[Attempt]:
-    """Read the attempts of a workflow, or of one step, in order. Transaction: own."""
-    rows = database.call(
-        "select a.step, a.attempt, a.outcome, a.worker, w.hostname, a.started_at, a.ended_at, a.failure,"
-        " a.policy, a.decision, a.decided_at, a.due_at, a.explanation"
-        " from remand.all_attempts a left join remand.workers w on w.id = a.worker"
-        " where a.workflow_id = %s and (%s::text is null or a.step = %s) order by a.step, a.attempt",
-        (workflow_id, step, step),
-    )
+    """Read the attempts of a workflow, or of one step, in order. Transaction: own, two if there are none."""
+    for view in ("all_attempts", "archived_attempts"):
+        rows = database.call(
+            "select a.step, a.attempt, a.outcome, a.worker, w.hostname, a.started_at, a.ended_at, a.failure,"
+            " a.policy, a.decision, a.decided_at, a.due_at, a.explanation"
+            f" from remand.{view} a left join remand.workers w on w.id = a.worker"
+            " where a.workflow_id = %s and (%s::text is null or a.step = %s) order by a.step, a.attempt",
+            (workflow_id, step, step),
+        )
+        if rows:
+            break
     return [Attempt(*row) for row in rows]
 
 

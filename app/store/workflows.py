@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from app.clock import Clock
-from app.domain.errors import WorkflowNotFound
+from app.domain.errors import WorkflowArchived, WorkflowNotFound
 from app.domain.states import WorkflowState
 from app.store.arrays import plain, texts
 from app.store.ids import find_id
@@ -30,6 +30,7 @@ _COLUMNS = """
     f.paused_at, f.paused_by, f.pause_reason, f.tags
   from remand.workflows f join remand.templates t on t.id = f.template_id
 """
+_ARCHIVED_COLUMNS = _COLUMNS.replace("remand.workflows f", "remand.workflows_archive f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class Workflow:
     pause_reason: str | None = None
     tags: list[str] | None = None
     """Words of its submitter, to find it by."""
+    is_archived: bool = False
+    """It is in the archive: to be looked at, and restored before it is changed."""
 
     @property
     def ref(self) -> str:
@@ -127,25 +130,40 @@ def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, cloc
 
 
 def get_workflow(database: Database, workflow_id: UUID) -> Workflow:
-    """Read a workflow. Transaction: own.
+    """Read a workflow, live or archived. Transaction: own, two where it is not live.
 
     Raises:
         WorkflowNotFound: no workflow has that id.
     """
     rows = database.call(f"select {_COLUMNS} where f.id = %s", (workflow_id,))
-    if not rows:
-        raise WorkflowNotFound(f"no workflow {workflow_id}", hint="see `remand workflow list`")
-    return _workflow(rows[0])
+    if rows:
+        return _workflow(rows[0])
+    rows = database.call(f"select {_ARCHIVED_COLUMNS} where f.id = %s", (workflow_id,))
+    if rows:
+        return replace(_workflow(rows[0]), is_archived=True)
+    raise _missing(workflow_id)
 
 
 def find_workflow(database: Database, prefix: str) -> Workflow:
     """Read a workflow by its id or by a prefix or suffix of it that no other has. Transaction: own.
 
+    One of the archive is found by its id or a prefix alone.
+
     Raises:
         WorkflowNotFound: nothing fits.
         AmbiguousId: several fit.
     """
-    return get_workflow(database, find_id(database, "workflows", prefix, WorkflowNotFound))
+    return get_workflow(database, find_workflow_id(database, prefix))
+
+
+def find_workflow_id(database: Database, prefix: str) -> UUID:
+    """Return the id that a prefix or suffix means, as `find_workflow` does. Transaction: own.
+
+    Raises:
+        WorkflowNotFound: nothing fits.
+        AmbiguousId: several fit.
+    """
+    return find_id(database, "workflows", prefix, WorkflowNotFound, older="workflows_archive")
 
 
 def list_workflows(
@@ -192,18 +210,26 @@ def read_workflows(database: Database, ids: Sequence[UUID]) -> list[Workflow]:
 
 
 def states_of(database: Database, ids: Sequence[UUID]) -> dict[UUID, WorkflowState]:
-    """Read only the states. Transaction: own."""
-    rows = database.call("select id, state from remand.workflows where id = any(%s::uuid[])", (list(ids),))
-    return {row[0]: WorkflowState(row[1]) for row in rows}
+    """Read only the states, of live and archived ones. Transaction: own, two where one is not live."""
+    states: dict[UUID, WorkflowState] = {}
+    for table in ("workflows", "workflows_archive"):
+        left = [one for one in ids if one not in states]
+        if left:
+            rows = database.call(f"select id, state from remand.{table} where id = any(%s::uuid[])", (left,))
+            states.update((row[0], WorkflowState(row[1])) for row in rows)
+    return states
 
 
 def moves_of(database: Database, workflow_id: UUID) -> list[Move]:
-    """Read every move of a workflow and of its steps, in order. Transaction: own."""
-    rows = database.call(
-        "select seq, kind, step, from_state, event, to_state, at, by, reason from remand.moves"
-        " where workflow_id = %s order by at, seq",
-        (workflow_id,),
-    )
+    """Read every move of a workflow and of its steps, in order. Transaction: own, two if it is archived."""
+    for view in ("moves", "archived_moves"):
+        rows = database.call(
+            f"select seq, kind, step, from_state, event, to_state, at, by, reason from remand.{view}"
+            " where workflow_id = %s order by at, seq",
+            (workflow_id,),
+        )
+        if rows:
+            break
     return [Move(*row) for row in rows]
 
 
@@ -211,14 +237,36 @@ def lock_workflow(connection: sa.Connection, workflow_id: UUID) -> Any:
     """Lock a workflow's row and return it. Transaction: joins.
 
     Raises:
+        WorkflowArchived: it is in the archive.
         WorkflowNotFound: no workflow has that id.
     """
     row = connection.execute(
         sa.text(f"select {_COLUMNS} where f.id = :id for update of f"), {"id": workflow_id}
     ).first()
     if row is None:
-        raise WorkflowNotFound(f"no workflow {workflow_id}", hint="see `remand workflow list`")
+        refuse_archived(connection, workflow_id)
+        raise _missing(workflow_id)
     return _workflow(tuple(row))
+
+
+def refuse_archived(connection: sa.Connection, workflow_id: UUID) -> None:
+    """Refuse what cannot be done with an archived workflow. Transaction: joins.
+
+    Raises:
+        WorkflowArchived: it is in the archive.
+    """
+    archived = sa.text("select state from remand.workflows_archive where id = :id")
+    state = connection.execute(archived, {"id": workflow_id}).scalar()
+    if state is not None:
+        raise WorkflowArchived(
+            f"workflow {workflow_id} is archived: it cannot be changed there",
+            hint=f"bring it back first: remand archive restore {workflow_id}",
+            details={"workflow_id": str(workflow_id), "state": state},
+        )
+
+
+def _missing(workflow_id: UUID) -> WorkflowNotFound:
+    return WorkflowNotFound(f"no workflow {workflow_id}", hint="see `remand workflow list`")
 
 
 def _workflow(row: Sequence[Any]) -> Workflow:

@@ -59,6 +59,12 @@ EventName = Literal[
     "partition.created",
     "partition.filled",
     "partition.deferred",
+    "archive.moved",
+    "archive.deferred",
+    "archive.restored",
+    "archive.mismatch",
+    "archive.exported",
+    "archive.dropped",
     "breaker.opened",
     "breaker.half_open",
     "breaker.closed",
@@ -277,6 +283,32 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "Too many rows wait in the default partitions to be moved at once: they stay there.",
             ("partition", "rows"),
+        ),
+        "archive.moved": EventSpec(
+            INFO,
+            "Finished workflows went to the archive: a whole period, or batches of it.",
+            ("period", "path", "workflows", "stayed", "lock_ms"),
+        ),
+        "archive.deferred": EventSpec(
+            INFO,
+            "A period did not change hands this time; the next sweep tries again.",
+            ("period", "reason"),
+        ),
+        "archive.restored": EventSpec(
+            INFO, "Workflows came back from the archive.", ("period", "path", "workflows", "by")
+        ),
+        "archive.mismatch": EventSpec(
+            ERROR,
+            "What arrived in the archive is not what left; it was handed back.",
+            ("period", "handed_back"),
+        ),
+        "archive.exported": EventSpec(
+            INFO, "A period of the archive was written to files.", ("period", "place", "workflows", "by")
+        ),
+        "archive.dropped": EventSpec(
+            INFO,
+            "A period of the archive was dropped: it was exported, or past its final retention.",
+            ("period", "workflows", "reason", "by"),
         ),
         "breaker.opened": EventSpec(
             WARNING,

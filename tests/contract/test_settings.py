@@ -8,6 +8,7 @@ import pytest
 
 import beat_schedule
 from app.config import Settings, settings_reference
+from app.config.archive import ArchiveSettings
 from app.config.notify import NotifySettings
 from app.config.retention import RetentionSettings
 from app.config.staleness import StalenessSettings
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/settings.md").read_text()
 TABLES = {
     "retry": RetryOverrides, "retry_budget": BudgetSpec, "breaker": BreakerOverrides, "dlq": DlqSettings,
-    "web": WebSettings, "notify": NotifySettings, "retention": RetentionSettings,
+    "web": WebSettings, "notify": NotifySettings, "archive": ArchiveSettings, "retention": RetentionSettings,
     "staleness": StalenessSettings,
 }  # fmt: skip
 SOURCES = "\n".join(

@@ -1334,3 +1334,7 @@ def test_notify_keep_seconds_is_how_long_notices_are_kept(
     notify(harness.engine, send=lambda *_: TryAgain("down"))
 
     assert harness.database.call("select count(*) from remand.notifications")[0][0] == kept
+
+
+def test_archive_interval_seconds_is_when_beat_rings() -> None:
+    assert schedules_of("archive") == [(7, 7), (11, 11)]

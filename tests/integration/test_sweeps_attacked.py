@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from typing import Any
+from uuid import UUID
 
 import psycopg2.extensions
 import pytest
@@ -18,6 +19,7 @@ from app.domain.letter_filter import LetterFilter
 from app.engine import redrive
 from app.engine.operate import Who
 from app.engine.redrive import Options
+from app.store.ids import first_id_at
 from app.store.session import Database
 from beat_schedule import BEAT_SCHEDULE
 from remand.errors import PermanentError, RetryableError
@@ -32,6 +34,7 @@ DAY = 86_400.0
 SETTINGS = {
     "dlq": {"auto_requeue": {"enabled": True, "interval_seconds": 600}},
     "retention": {"audit_days": 1, "hours_days": 1},
+    "archive": {"retention_days": 1},
 }
 # One sends over the network: what happens there is told by the tests of deliveries. The other finds what no
 # engine makes, and what breaks the invariants: see test_stalled.
@@ -47,6 +50,8 @@ select kind, what, count(*) from (
     join remand.templates t on t.id = w.template_id
   union all select 'attempt', concat_ws(' ', a.step, a.attempt, a.outcome) from remand.attempts a
   union all select 'letter', concat_ws(' ', d.reason, d.status, d.template) from remand.dead_letters d
+  union all select 'archived', a.state from remand.workflows_archive a
+  union all select 'archived step', a.name from remand.steps_archive a
   union all select 'queued', concat_ws(' ', q.queue, q.phase) from remand.run_queue q
   union all select 'redriven', i.state from remand.redrive_items i
   union all select 'redrive', concat_ws(' ', r.state, r.sent, r.succeeded) from remand.redrives r
@@ -113,6 +118,9 @@ def scene(database: Database) -> Harness:
     harness.play(a=failing)
     for name in ("retried", "dies", "again"):
         harness.submit_many(f"t/{name}", [name] * 3)
+    for n in range(3):
+        # Of the clock's time, where there is no partition: they go to the archive from the default one.
+        harness.submit("t/retried", "well", id=UUID(int=first_id_at(harness.clock.now).int + n))
     harness.run_until_quiet()
     for name in ("expires", "far", "lost"):
         harness.submit_many(f"t/{name}", [name] * 3)

@@ -227,7 +227,9 @@ def test_settings_do_not_change() -> None:
 def test_the_reference_names_every_key_with_a_meaning() -> None:
     rows = {line.split("|")[1].strip(" `"): line for line in settings_reference().splitlines()[2:]}
 
-    tables = {"retry", "retry_budget", "breaker", "dlq", "web", "notify", "retention", "staleness"}
+    tables = {
+        "retry", "retry_budget", "breaker", "dlq", "web", "notify", "archive", "retention", "staleness"
+    }  # fmt: skip
     assert set(Settings.model_fields) - tables <= set(rows)
     assert {f"retry.{name}" for name in RetryOverrides.model_fields} <= {
         ".".join(key.split(".")[:2]) for key in rows

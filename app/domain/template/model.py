@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.dead_letters import AutoRequeueOverrides, Strategy
 from app.domain.jsonvalue import canonical_json
+from app.domain.retention import ArchiveOverrides
 from app.domain.retry import RetryOverrides, Seconds
 from app.domain.rules import MAX_RULES, RuleSpec
 from app.domain.staleness import LifecycleOverrides
@@ -96,6 +97,8 @@ class Template(BaseModel):
     rules: Rules = ()
     """What the classifier asks after a step's own rules."""
     dead_letters: DeadLetterSpec = DeadLetterSpec()
+    archive: ArchiveOverrides = ArchiveOverrides()
+    """What becomes of its workflows by how they ended; None means the setting of that name."""
     expire_after_seconds: Timeout | None = None
     """Age at which a workflow that has not ended becomes a dead letter; None means never."""
     lifecycle: LifecycleOverrides = LifecycleOverrides()

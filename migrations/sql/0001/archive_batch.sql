@@ -2,7 +2,7 @@
 -- p_partition: suffix of the four live tables, such as 'default'. p_after, p_below: between these ids.
 -- Who is locked is left for the next time. A workflow that a person takes up again is live when its row is got, and stays.
 -- Counts and checksum are compared before and after; a difference raises RM001, and nothing has happened.
--- moved is null when there was nothing left to move.
+-- No row is returned when there was nothing left to move.
 create or replace function remand.archive_batch(
   p_partition text, p_after uuid, p_below uuid, p_cutoff timestamptz, p_kept text[], p_limit int)
 returns table (moved uuid[], counts bigint[], checksum numeric)
@@ -22,7 +22,10 @@ begin
          and not exists (select from remand.dead_letters d where d.workflow_id = f.id and d.status in ('pending', 'investigating'))
        order by f.id limit $5 for update skip locked) x $q$, v_from[1])
     into moved using p_after, p_below, p_cutoff, p_kept, p_limit;
-  if moved is null then return; end if;
+  -- Seen anew, now that they are locked: whoever opened a letter before us has committed.
+  moved := array(select m.id from unnest(moved) m(id) where not exists (
+    select from remand.dead_letters d where d.workflow_id = m.id and d.status in ('pending', 'investigating')) order by m.id);
+  if moved = '{}' then return; end if;
   select * into v_before from remand.archive_sums(v_from, moved, null);
   counts := remand.move_rows(v_from, v_to, moved);
   select * into v_after from remand.archive_sums(v_to, moved, null);

@@ -643,8 +643,9 @@ CREATE TABLE remand.archive_runs (
   ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
   verified_at TIMESTAMP WITH TIME ZONE,
   by TEXT NOT NULL,
+  place TEXT,
   PRIMARY KEY (id),
-  CONSTRAINT kind_known CHECK (kind IN ('archive', 'restore', 'drop')),
+  CONSTRAINT kind_known CHECK (kind IN ('archive', 'restore', 'export', 'drop')),
   CONSTRAINT path_known CHECK (path IN ('period', 'batch'))
 );
 
@@ -656,7 +657,7 @@ COMMENT ON TABLE remand.archive_runs IS 'Moves into the archive and out of it, e
 
 COMMENT ON COLUMN remand.archive_runs.id IS 'UUIDv7';
 
-COMMENT ON COLUMN remand.archive_runs.kind IS 'archive, restore or drop';
+COMMENT ON COLUMN remand.archive_runs.kind IS 'archive, restore, export or drop';
 
 COMMENT ON COLUMN remand.archive_runs.path IS 'period: a partition changed hands; batch: rows were copied and deleted';
 
@@ -691,6 +692,8 @@ COMMENT ON COLUMN remand.archive_runs.ended_at IS 'when the last of it was commi
 COMMENT ON COLUMN remand.archive_runs.verified_at IS 'when the checksum was found again; null: not yet';
 
 COMMENT ON COLUMN remand.archive_runs.by IS 'who or what moved it';
+
+COMMENT ON COLUMN remand.archive_runs.place IS 'the directory of an export; null: it is none';
 
 CREATE TABLE remand.breakers (
   name TEXT NOT NULL,

@@ -1,0 +1,321 @@
+"""Move finished workflows into the archive, by whole periods where that can be, else by batches.
+
+A period changes hands in a moment, whatever it holds: it is looked at, counted and hashed before, while
+everybody works on; what stays live of it moves to the default partitions and follows by itself later. What
+arrived is counted and hashed again; if that is not what left, the period is handed back. Each step is one
+transaction and finds out for itself what is left to do: whoever dies half way is followed by the next
+sweep, and two at once change nothing twice. Source: D5.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Final
+
+from app.domain.errors import Busy
+from app.domain.partitions import Period
+from app.domain.retention import Stay, Way, cutoff, due_at, kept_outcomes, way_of
+from app.engine.context import Engine
+from app.store import archive as stored
+from app.store import archive_runs as books
+from app.store import diagnosis
+from app.store import partitions as live
+from app.store.archive import Archived, Between, Look, Rule
+from app.store.archive_runs import Run, Statistics, Sums
+from app.store.tables import PARTITIONED
+from app.telemetry import log
+
+SWEEP: Final = "archive"
+_TRIES: Final = 3
+_MOST_BACK: Final = 10_000
+"""Workflows that stayed live which a period takes back with it."""
+_NOTHING: Final = Sums((0, 0, 0, 0), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one run moved into the archive."""
+
+    workflows: int = 0
+    periods: int = 0
+    """That changed hands as a whole."""
+    stayed: int = 0
+    """Workflows of them that went to the default partition."""
+    is_dry: bool = True
+    """False: its time ran out, and the next run goes on."""
+    is_alone: bool = True
+    """False: another run is under way, and this one left it alone."""
+
+    @property
+    def moved(self) -> int:
+        """Workflows that are archived now."""
+        return self.workflows
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a run would do with one period, or with the default partition."""
+
+    period: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+    way: Way
+    go: int
+    """Workflows that would be archived."""
+    stay: Mapping[Stay, int]
+    """Workflows that would not, by why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the archive holds, and what was moved last."""
+
+    periods: Sequence[Statistics]
+    runs: Sequence[Run]
+    """Newest first."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """A run: what holds for all of it, and what it has done."""
+
+    engine: Engine
+    by: str
+    now: datetime
+    rule: Rule
+    has_time: Callable[[], bool]
+    workflows: int = 0
+    periods: int = 0
+    stayed: int = 0
+
+    def count(self, run: Run) -> None:
+        self.workflows += run.workflows
+        self.stayed += run.stayed
+        self.periods += run.path == "period" and run.workflows > 0
+
+
+def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = time.monotonic) -> Swept:
+    """Archive what is due, until nothing is left or the time is up. One run at a time; others do nothing.
+
+    Raises:
+        ArchiveMismatch: what arrived is not what left; it was taken back.
+
+    Transaction: one for each period or batch. Idempotent: what is archived is not due.
+    """
+    until = monotonic() + engine.settings.archive.budget_seconds
+    with stored.alone(engine.database) as is_alone:
+        if not is_alone:
+            return Swept(is_alone=False)
+        verify_pending(engine)
+        job = _job(engine, by, lambda: monotonic() < until)
+        for period in _due(job):
+            if job.has_time():
+                _move_period(job, period)
+        for found, between in _ranges(stored.archived_periods(engine.database)):
+            _move_batches(job, books.DEFAULT, found, between)
+        return Swept(job.workflows, job.periods, job.stayed, is_dry=job.has_time())
+
+
+def plan(engine: Engine) -> list[Planned]:
+    """Return what a run would do now, by period. Changes nothing, reads every workflow of what is due."""
+    job = _job(engine, SWEEP, lambda: True)
+    archived = stored.archived_periods(engine.database)
+    found = []
+    for period in _due(job):
+        looked = _look(job, period)
+        way = way_of(looked.census, _most(job), is_begun=_is_begun(period, archived))
+        go = looked.census.go if way in (Way.PERIOD, Way.BATCH) else 0
+        found.append(Planned(period.name, period.starts_at, period.ends_at, way, go, looked.census.stay))
+    ranges = [between for _, between in _ranges(archived)]
+    left = sum(stored.count_default(engine.database, one, job.rule) for one in ranges)
+    if left:
+        found.append(Planned(books.DEFAULT, None, None, Way.BATCH, left, {}))
+    return found
+
+
+def status(engine: Engine, limit: int) -> Standing:
+    """Return what the archive holds, and at most `limit` runs. Changes nothing."""
+    return Standing(books.statistics(engine.database), books.runs(engine.database, limit=limit))
+
+
+def verify_pending(engine: Engine) -> None:
+    """Count again what changed hands when its process died before it could. Transaction: some own ones.
+
+    Raises:
+        ArchiveMismatch: what arrived is not what left; it was handed back.
+    """
+    there = {one.name for one in stored.archived_periods(engine.database) if one.is_whole}
+    for one in books.unverified(engine.database):
+        if one.kind == "archive" and one.period in there:
+            _verify(engine, one)
+        else:
+            books.note_verified(engine.database, one, _now(engine))
+
+
+def size_of(engine: Engine, period: str) -> int:
+    """Return the bytes of a period's tables in the archive, or of what belongs to none."""
+    if period == books.DEFAULT:
+        return stored.size(engine.database, [f"{table}_archive_{books.DEFAULT}" for table in PARTITIONED])
+    return sum(one.bytes for one in stored.archived_periods(engine.database) if one.name == period)
+
+
+def _job(engine: Engine, by: str, has_time: Callable[[], bool]) -> _Job:
+    now = _now(engine)
+    settings = engine.settings.archive
+    overrides = {one.id: one.template.archive for one in engine.templates.listed()}
+    kept = kept_outcomes(settings.policies, overrides)
+    return _Job(engine, by, now, Rule(cutoff(now, settings.retention_days), tuple(kept)), has_time)
+
+
+def _now(engine: Engine) -> datetime:
+    return engine.clock.fixed() or diagnosis.server_time(engine.database)
+
+
+def _most(job: _Job) -> int:
+    return job.engine.settings.archive.most_stragglers
+
+
+def _due(job: _Job) -> list[Period]:
+    restored = books.restored_at(job.engine.database)
+    days = job.engine.settings.archive.retention_days
+    return [
+        one.period
+        for one in live.periods(job.engine.database)
+        if one.attached
+        and due_at(one.ends_at, [restored[one.name]] if one.name in restored else [], days) <= job.now
+    ]
+
+
+def _is_begun(period: Period, archived: Sequence[Archived]) -> bool:
+    return any(one.starts_at < period.ends_at and period.starts_at < one.ends_at for one in archived)
+
+
+def _look(job: _Job, period: Period) -> Look:
+    database = job.engine.database
+    server_now = diagnosis.server_time(database)
+    return stored.look(database, period, job.rule, _most(job), server_now)
+
+
+def _move_period(job: _Job, period: Period) -> None:
+    """Look at a period and let it go by the way it can; look again when somebody acted on it meanwhile."""
+    for _ in range(_TRIES):
+        looked = _look(job, period)
+        is_begun = _is_begun(period, stored.archived_periods(job.engine.database))
+        way = way_of(looked.census, _most(job), is_begun=is_begun)
+        if way in (Way.WAIT, Way.STAY):
+            return
+        if way is Way.BATCH:
+            if not is_begun:
+                stored.begin_period(job.engine.database, period)
+            between = stored.between(period.starts_at, period.ends_at)
+            _move_batches(job, period.name, period, between)
+            if not job.has_time():
+                return
+        elif _hand_over(job, period, looked, way) != "changed":
+            return
+
+
+def _hand_over(job: _Job, period: Period, looked: Look, way: Way) -> str:
+    database, hold_seconds = job.engine.database, job.engine.settings.archive.hold_seconds
+    attach = way is Way.PERIOD
+    tables = stored.live_tables(period.name)
+    drafted = books.draft("archive", "period", period, job.by, _now(job.engine))
+    drafted = replace(drafted, bytes_before=stored.size(database, tables))
+    before = _NOTHING
+    if attach:
+        try:
+            stored.promise_bounds(database, period)
+        except Busy:
+            return _deferred(period, "late")
+        before = stored.sums(database, tables, looked.staying)
+    drafted = replace(drafted, bytes=drafted.bytes_before if attach else size_of(job.engine, period.name))
+    handed = stored.hand_over(database, drafted, looked, before, hold_seconds, attach=attach)
+    if handed.run is None:
+        return _deferred(period, handed.outcome)
+    if attach:
+        _verify(job.engine, handed.run)
+    else:
+        books.note_verified(database, handed.run, _now(job.engine))
+    job.count(handed.run)
+    _log_moved(handed.run)
+    return "moved"
+
+
+def _deferred(period: Period, outcome: str) -> str:
+    log("archive.deferred", period=period.name, reason=outcome)
+    return outcome
+
+
+def _verify(engine: Engine, one: Run) -> None:
+    """Count and hash what a run moved once more; hand it back if it is something else."""
+    found = stored.sums(engine.database, stored.live_tables(one.period))
+    if found == one.sums:
+        books.note_verified(engine.database, one, _now(engine))
+        return
+    told = (
+        f"period {one.period} went with {one.sums.counts} rows, sum {one.checksum}; {found.counts} are there,"
+    )
+    assert one.starts_at is not None
+    assert one.ends_at is not None
+    period = Period(one.period, one.starts_at, one.ends_at)
+    back = books.draft("restore", "period", period, "archive.mismatch", _now(engine))
+    hold_seconds = engine.settings.archive.hold_seconds
+    handed = stored.hand_back(engine.database, back, found, most=_MOST_BACK, hold_seconds=hold_seconds)
+    log("archive.mismatch", period=one.period, handed_back=handed.run is not None)
+    if handed.run is not None:
+        books.note_verified(engine.database, one, _now(engine))
+        books.note_verified(engine.database, handed.run, _now(engine))
+    raise stored.mismatch(f"{told} sum {found.checksum}")
+
+
+def _move_batches(job: _Job, partition: str, period: Period | None, between: Between) -> None:
+    """Copy and delete, batch by batch, what may go of a live partition."""
+    engine = job.engine
+    drafted = books.draft("archive", "batch", period, job.by, _now(engine))
+    low, high = between
+    total = _NOTHING
+    while job.has_time():
+        done = stored.move_batch(
+            engine.database, drafted, partition, (low, high), job.rule,
+            limit=engine.settings.archive.batch_size, now=engine.clock.fixed(),
+        )  # fmt: skip
+        if done is None:
+            break
+        low = done.last
+        job.count(done.run)
+        total = _added(total, done.run.sums)
+    if total.counts[0]:
+        books.note_size(engine.database, drafted, size_of(engine, drafted.period))
+        _log_moved(books.counted(drafted, total))
+
+
+def _added(one: Sums, other: Sums) -> Sums:
+    counts = tuple(a + b for a, b in zip(one.counts, other.counts, strict=True))
+    return Sums(counts, one.checksum + other.checksum)
+
+
+def _ranges(archived: Sequence[Archived]) -> Iterator[tuple[Period | None, Between]]:
+    """Yield the stretches of time that the archive has periods for, and those that it has none for."""
+    ends: list[datetime | None] = [None]
+    for one in archived:
+        yield one.period, stored.between(one.starts_at, one.ends_at)
+        ends += [one.starts_at, one.ends_at]
+    ends.append(None)
+    for begin, end in list(pairwise(ends))[::2]:
+        if begin is None or end is None or begin < end:
+            yield None, stored.between(begin, end)
+
+
+def _log_moved(one: Run) -> None:
+    log(
+        "archive.moved",
+        period=one.period,
+        path=one.path,
+        workflows=one.workflows,
+        stayed=one.stayed,
+        lock_ms=None if one.lock_ms is None else round(one.lock_ms, 1),
+    )

@@ -1,0 +1,12 @@
+"""Archive sweep: finished workflows past their retention go to the archive, where that is switched on."""
+
+from __future__ import annotations
+
+from app.engine import archive as engine_archive
+from app.engine.archive import Swept
+from app.engine.context import Engine
+
+
+def archive(engine: Engine) -> Swept:
+    """Sweep once; `[archive] enabled = false`: do nothing. See `app.engine.archive.run`."""
+    return engine_archive.run(engine) if engine.settings.archive.enabled else Swept()

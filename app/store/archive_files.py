@@ -1,0 +1,97 @@
+"""Rows of the archive as lines of JSON, and tables that are dropped once these lines are safe elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from app.store.archive_runs import Run, add_run
+from app.store.partitions import change_tables, key_of
+from app.store.session import Connection, Database
+from app.store.tables import PARTITIONED
+
+_IDENTITIES = """
+delete from remand.identities i using (
+  select t.namespace, t.name, f.identity_key, f.id from remand.{table} f
+    join remand.templates t on t.id = f.template_id
+    join remand.identities k on k.namespace = t.namespace and k.name = t.name and k.key = f.identity_key
+                            and k.workflow_id = f.id
+   where f.identity_key is not null limit %s) gone
+ where i.namespace = gone.namespace and i.name = gone.name and i.key = gone.identity_key
+   and i.workflow_id = gone.id
+returning 1
+"""
+_STATE = (
+    "select count(*), coalesce(sum(workflows), 0)::bigint, max(ended_at) from remand.archive_runs"
+    " where period = %s"
+)
+State = tuple[Any, ...]
+"""Changes whenever rows come to a period of the archive, or leave it."""
+
+
+@contextmanager
+def frozen(database: Database) -> Iterator[Connection]:
+    """Open a transaction that sees one state of the archive, whatever is moved meanwhile. Reads only."""
+    with database.begin() as connection:
+        connection.exec_driver_sql("set transaction isolation level repeatable read, read only")
+        yield connection
+
+
+def lines(connection: Connection, table: str, of: str) -> Iterator[str]:
+    """Yield each row of a table of the archive as one line of JSON; `of`: workflows, steps and so on.
+
+    Transaction: joins; the rows are not held in memory.
+    """
+    order = f"r.{key_of(of)}"
+    rows = connection.execution_options(stream_results=True, max_row_buffer=1000).exec_driver_sql(
+        f"select row_to_json(r)::text from remand.{table} r order by {order}"
+    )
+    for row in rows:
+        yield row[0]
+
+
+def state_of(database: Database, period: str) -> State:
+    """Return what changes when the period does. Transaction: own."""
+    return tuple(database.call(_STATE, (period,))[0])
+
+
+def forget_identities(database: Database, table: str, limit: int) -> int:
+    """Free at most `limit` identities of workflows that are to go; return how many. Transaction: own."""
+    return len(database.call(_IDENTITIES.format(table=table), (limit,)))
+
+
+def drop(
+    database: Database,
+    run: Run,
+    tables: Sequence[str],
+    state: State,
+    record: Callable[[Connection], None],
+) -> bool:
+    """Drop the tables of a period, or empty those of none; False: it has changed since `state` was read.
+
+    `record` writes down who decided it, in the same transaction. Live work waits for nothing.
+
+    Raises:
+        Busy: others read the archive all the time; nothing was changed.
+
+    Transaction: own, one for all.
+    """
+
+    def act(connection: Connection) -> bool:
+        connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('remand.archive'))")
+        if tuple(connection.exec_driver_sql(_STATE, (run.period,)).one()) != state:
+            return False
+        for table in reversed(tables):
+            what = "delete from" if run.starts_at is None else "drop table"
+            connection.exec_driver_sql(f"{what} remand.{table}")
+        add_run(connection, run)
+        record(connection)
+        return True
+
+    return change_tables(database, act)
+
+
+def default_tables() -> tuple[str, ...]:
+    """Return the tables of what the archive has no period for."""
+    return tuple(f"{table}_archive_default" for table in PARTITIONED)

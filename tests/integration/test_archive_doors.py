@@ -1,0 +1,154 @@
+"""An archived workflow as the command line, the API and the dashboard show it: read-only, and marked."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import app.cli.main  # noqa: F401 - registers the commands
+from app.cli.line import run
+from app.domain.access import Role
+from app.engine.archive import run as archive
+from app.engine.submit import Request, submit
+from app.store.ids import first_id_at
+from app.store.session import Database
+from tests.support.clock import FakeClock
+from tests.support.engine import Harness
+from tests.support.shapes import CHAIN, shape
+from tests.support.web import Web
+
+LONG_AGO = datetime(2024, 5, 10, 12, tzinfo=UTC)
+
+
+def old_workflow(harness: Harness) -> UUID:
+    """Return a workflow that ended long ago, in the default partition: no period is that old."""
+    harness.publish(shape("chain", CHAIN))
+    harness.play()
+    one = UUID(int=first_id_at(LONG_AGO).int + uuid.uuid4().int % 2**60)
+    submit(harness.engine, "t/chain", Request({"n": 1}, id=one), by="test")
+    harness.run_until_quiet()
+    return one
+
+
+@pytest.fixture
+def command(
+    database_url: str,
+    any_broker_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., Any]:
+    """Run `remand … --json` and return what it answers."""
+    monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
+    monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
+    monkeypatch.setenv("REMAND_USER", "ann")
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*words: object, exits: int = 0) -> Any:
+        capsys.readouterr()
+        assert run([str(word) for word in (*words, "--json")]) == exits
+        # What the engine logs comes before it: these tests configure no logging.
+        return json.JSONDecoder().raw_decode(_document(capsys.readouterr().out))[0]
+
+    return ask
+
+
+def _document(out: str) -> str:
+    lines = out.splitlines(keepends=True)
+    begin = next(n for n, line in enumerate(lines) if line.startswith(("{", "[")))
+    return "".join(lines[begin:])
+
+
+def test_the_command_line_archives_shows_refuses_and_restores(
+    database: Database, command: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = old_workflow(Harness(database, FakeClock(LONG_AGO)))
+    before = command("workflow", "history", one)
+
+    [planned] = command("archive", "run", "--dry-run")["planned"]
+    assert (planned["period"], planned["way"], planned["go"]) == ("default", "batch", 1)
+    assert command("archive", "run")["workflows"] == 1
+    shown = command("workflow", "show", str(one)[:20])
+    assert (shown["id"], shown["state"], shown["is_archived"]) == (str(one), "complete", True)
+    assert [step["state"] for step in shown["steps"]] == ["complete"] * 4
+    assert command("workflow", "history", one) == before
+    assert command("workflow", "wait", one)["state"] == "complete"
+    assert command("step", "show", one, "b")["attempts"][0]["outcome"] == "complete"
+    refused = command("workflow", "cancel", one, exits=5)["error"]
+    assert (refused["code"], f"remand archive restore {one}" in refused["hint"]) == (
+        "WORKFLOW_ARCHIVED",
+        True,
+    )
+    status = command("archive", "status")
+    assert (status["periods"][0]["workflows"], status["runs"][0]["by"]) == (1, "ann")
+    assert run(["workflow", "show", str(one)]) == 0
+    assert "read-only" in capsys.readouterr().out
+
+    assert command("archive", "restore", one)["workflows"] == 1
+    assert command("workflow", "show", one)["is_archived"] is False
+    assert command("archive", "restore", one, exits=5)["error"]["code"] == "ILLEGAL_MOVE"
+    assert (
+        command("archive", "restore", "--period", "1999_01", exits=4)["error"]["code"] == "PERIOD_NOT_FOUND"
+    )
+    assert run(["archive", "restore"]) == 2
+
+
+def test_the_archive_is_told_to_people(
+    database: Database, command: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["archive", "status"]) == 0
+    assert "nothing was archived yet" in capsys.readouterr().out
+    assert run(["archive", "run", "--dry-run"]) == 0
+    assert "nothing is due" in capsys.readouterr().out
+    one = old_workflow(Harness(database, FakeClock(LONG_AGO)))
+    assert run(["archive", "run", "--dry-run"]) == 0
+    assert "goes in batches" in capsys.readouterr().out
+    assert run(["archive", "run"]) == 0
+    assert "1 workflow archived" in capsys.readouterr().out
+    assert run(["archive", "status"]) == 0
+    assert "default" in capsys.readouterr().out
+    assert run(["archive", "restore", str(one)]) == 0
+    assert "1 workflow came back" in capsys.readouterr().out
+
+
+def test_the_api_shows_it_marked_and_refuses_to_change_it(web: Web) -> None:
+    web.clock.now = LONG_AGO
+    harness = Harness(web.database, clock=web.clock, settings=web.runtime.settings)
+    one = old_workflow(harness)
+    web.clock.advance(days=60)
+    archive(harness.engine)
+    client = web.program("operator", "ann")
+
+    shown = client.get(f"/api/v1/workflows/{one}").json()
+    refused = client.patch(f"/api/v1/workflows/{one}", json={"action": "cancel"})
+
+    assert (shown["is_archived"], shown["state"], len(shown["steps"])) == (True, "complete", 4)
+    assert len(client.get(f"/api/v1/workflows/{one}/history").json()) > 4
+    assert refused.status_code == 409
+    assert refused.json()["error"]["code"] == "WORKFLOW_ARCHIVED"
+
+
+def test_the_dashboard_shows_it_marked_and_offers_no_verb(web: Web) -> None:
+    web.clock.now = LONG_AGO
+    harness = Harness(web.database, clock=web.clock, settings=web.runtime.settings)
+    one = old_workflow(harness)
+    browser = web.browser(Role.OPERATOR)
+    live = browser.get(f"/workflows/{one}?step=b").text
+    web.clock.advance(days=60)
+    archive(harness.engine)
+
+    browser = web.browser(Role.OPERATOR)
+    page = browser.get(f"/workflows/{one}?step=b")
+
+    assert page.status_code == 200
+    assert f"remand archive restore {one}" in page.text
+    assert "Archived:" not in live
+    assert f"/workflows/{one}/restart" not in page.text
+    assert browser.get(f"/workflows?q={str(one)[:20]}", follow_redirects=True).text.count(str(one)) > 0
