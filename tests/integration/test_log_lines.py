@@ -1,0 +1,113 @@
+"""One line for each unit of work, as `docs/operations/logs.md` says. Source: E5."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import Any
+
+import structlog
+from structlog.testing import capture_logs
+
+from app.domain.access import Permission
+from app.engine.sweeps.requeue import requeue
+from remand import PermanentError
+from tests.support.engine import Harness
+from tests.support.shapes import CHAIN, fails, shape
+from tests.support.web import Web
+
+ONE = shape("one", {"a": ()})
+
+
+def told(lines: list[Any]) -> Counter[str]:
+    return Counter(line["event"] for line in lines)
+
+
+def test_a_drain_is_one_line_however_many_steps_went_well(harness: Harness) -> None:
+    harness.publish(shape("chain", CHAIN))
+    harness.play()
+    harness.submit_many("t/chain", range(5))
+
+    with capture_logs() as lines:
+        harness.drain()
+
+    [line] = lines
+    assert (line["event"], line["log_level"], line["queue"]) == ("drain.ended", "info", "steps")
+    assert (line["claimed"], line["completed"], line["failed"], line["given_back"]) == (20, 20, 0, 0)
+    assert line["duration_seconds"] >= 0
+
+
+def test_an_attempt_that_fails_is_one_line_and_what_becomes_of_it_another(harness: Harness) -> None:
+    harness.publish(ONE)
+    harness.play(a=fails(ConnectionResetError("reset"), PermanentError("no")))
+    workflow = harness.submit("t/one")
+
+    with capture_logs() as lines:
+        harness.run_to_end(workflow)
+
+    about = [line for line in lines if line.get("workflow_id") == str(workflow)]
+    assert [(line["event"], line["attempt"], line["log_level"]) for line in about] == [
+        ("attempt.failed", 1, "info"),
+        ("step.retry_scheduled", 1, "info"),
+        ("attempt.failed", 2, "info"),
+        ("dead_letter.opened", 2, "error"),
+    ]
+
+
+def test_a_sweep_tells_what_it_moved_and_is_silent_otherwise(harness: Harness) -> None:
+    harness.publish(ONE)
+    harness.play(a=fails(ConnectionResetError("reset")))
+    harness.submit("t/one")
+    harness.run_until_quiet()
+
+    with capture_logs() as lines:
+        harness.sweep_ring()
+        harness.sweep_rescue()
+        requeue(harness.engine)
+    assert lines == []
+
+    harness.advance(hours=1)
+    with capture_logs() as lines:
+        harness.sweep_ring()
+    [line] = lines
+    assert (line["event"], line["sweep"], line["moved"]) == ("sweep.ended", "ring", 1)
+
+
+def test_an_attempt_that_is_rescued_is_one_line_and_its_worker_another(harness: Harness) -> None:
+    harness.publish(ONE)
+    harness.submit_many("t/one", range(3))
+    harness.new_worker(hostname="w9@test").queue.claim("steps", 3)
+    harness.clock.advance(3600)
+
+    with capture_logs() as lines:
+        harness.sweep_rescue()
+
+    assert told(lines) == {"attempt.rescued": 3, "worker.gone": 1, "sweep.ended": 1}
+
+
+def test_a_request_is_one_line_whatever_its_answer(web: Web) -> None:
+    client = web.program("viewer", scopes=[Permission.METRICS_READ])
+    for path, status in (("/metrics", 200), ("/api/v1/queues", 403), ("/nowhere", 404)):
+        with capture_logs() as lines:
+            answer = client.get(path)
+
+        [line] = lines
+        assert (line["event"], line["path"], line["status"]) == ("request.ended", path, answer.status_code)
+        assert (answer.status_code, line["request_id"]) == (status, answer.headers["X-Request-Id"])
+
+
+def test_what_a_handler_logs_carries_the_ids_of_its_step(harness: Harness) -> None:
+    harness.publish(ONE)
+    seen: list[Any] = []
+
+    def part(ctx: Any) -> None:
+        logging.getLogger("shop").info("paid")
+        seen.append(structlog.contextvars.get_contextvars())
+
+    harness.play(a=part)
+    workflow = harness.submit("t/one")
+    harness.drain()
+
+    [bound] = seen
+    assert (bound["workflow_id"], bound["step"], bound["attempt"]) == (str(workflow), "a", 1)
+    assert structlog.contextvars.get_contextvars() == {}
