@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import FrameType
@@ -25,6 +26,7 @@ from app.domain.errors import DatabaseUnreachable, HandlerNotFound, JsonInvalid,
 from app.domain.jsonvalue import encode
 from app.engine.watch import Place, Running
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
+from app.telemetry import lines_belong_to, lines_belong_to_nothing
 from remand.errors import StepCancelled, StepTimeout
 from remand.failure import Failure, capture
 from remand.handler import Handlers, StepContext
@@ -71,6 +73,7 @@ class Runner:
         if self._place is not None:
             kill_at = started + claim.timeout_seconds + self._settings.hard_timeout_grace_seconds
             self._place.show(Running(claim.workflow_id, claim.step, claim.attempt, kill_at))
+        lines_belong_to(claim.workflow_id, claim.step, claim.attempt)
         try:
             value = self._timed(claim)
             return Completed(claim, encode(value, what="result", max_bytes=self._settings.result_max_bytes))
@@ -84,6 +87,7 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - the door around users' code: all it raises becomes a value
             return self._bad(claim, error, "failed")
         finally:
+            lines_belong_to_nothing()
             if self._place is not None:
                 self._place.clear()
 
@@ -125,7 +129,8 @@ class Runner:
         if self._loop is None:
             self._loop = asyncio.Runner()
         try:
-            return self._loop.run(finish())
+            # A loop keeps the context that it was made in: that of another step.
+            return self._loop.run(finish(), context=copy_context())
         except (StepTimeout, KeyboardInterrupt, SystemExit):
             # They break out of the loop and leave its tasks behind: closing it lets these clean up.
             loop, self._loop = self._loop, None

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal, TextIO
+from uuid import UUID
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
@@ -33,6 +34,27 @@ _threshold = _Threshold()
 
 
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+_step: ContextVar[tuple[UUID, str, int] | None] = ContextVar("step", default=None)
+
+
+def lines_belong_to(workflow_id: UUID, step: str, attempt: int) -> None:
+    """Put these ids into every line of this context, whoever writes it. Costs a tenth of a microsecond."""
+    _step.set((workflow_id, step, attempt))
+
+
+def lines_belong_to_nothing() -> None:
+    """End that."""
+    _step.set(None)
+
+
+def _with_step(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    step = _step.get()
+    if step is not None:
+        for name, value in zip(("workflow_id", "step", "attempt"), (str(step[0]), *step[1:]), strict=True):
+            event.setdefault(name, value)
+    return event
 
 
 @contextmanager
@@ -107,6 +129,7 @@ def configure_logging(
 def _common() -> list[Processor]:
     return [
         structlog.contextvars.merge_contextvars,
+        _with_step,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),

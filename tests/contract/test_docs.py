@@ -22,6 +22,7 @@ from app.domain.dead_letters import AutoRequeue
 from app.domain.retry import RetryOverrides
 from app.domain.staleness import Lifecycle
 from app.domain.template import load_file
+from app.telemetry.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 BY_HAND = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md")
@@ -185,6 +186,7 @@ def test_every_name_of_a_quantity_is_a_setting_or_a_key_of_templates(page: Path)
         *AutoRequeue.model_fields,
         *NotifyTarget.model_fields,
         *Lifecycle.model_fields,
+        *METRICS,
         "timeout_seconds",
         "expire_after_seconds",
     }

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import json
 import logging
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
 import structlog
 from structlog.testing import capture_logs
 
 from app.domain.access import Permission
 from app.engine.sweeps.requeue import requeue
+from app.telemetry import configure_logging
 from remand import PermanentError
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, fails, shape
 from tests.support.web import Web
 
 ONE = shape("one", {"a": ()})
+
+
+Written = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def written() -> Iterator[Written]:
+    """Log as JSON into memory; the value reads the lines."""
+    stream, root = io.StringIO(), logging.getLogger()
+    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
+    configure_logging("INFO", "json", stream=stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.configure(**configured)
 
 
 def told(lines: list[Any]) -> Counter[str]:
@@ -96,18 +117,21 @@ def test_a_request_is_one_line_whatever_its_answer(web: Web) -> None:
         assert (answer.status_code, line["request_id"]) == (status, answer.headers["X-Request-Id"])
 
 
-def test_what_a_handler_logs_carries_the_ids_of_its_step(harness: Harness) -> None:
-    harness.publish(ONE)
-    seen: list[Any] = []
+def test_what_a_handler_logs_carries_the_ids_of_its_step(harness: Harness, written: Written) -> None:
+    harness.publish(shape("both", {"a": (), "b": "a"}))
+    shop = logging.getLogger("shop")
 
-    def part(ctx: Any) -> None:
-        logging.getLogger("shop").info("paid")
-        seen.append(structlog.contextvars.get_contextvars())
+    async def later(ctx: Any) -> None:
+        await asyncio.sleep(0)
+        shop.info("told %s", ctx.step)
 
-    harness.play(a=part)
-    workflow = harness.submit("t/one")
+    harness.play(a=lambda ctx: shop.info("told %s", ctx.step), b=later)
+    ids = [harness.submit("t/both") for _ in range(2)]
     harness.drain()
 
-    [bound] = seen
-    assert (bound["workflow_id"], bound["step"], bound["attempt"]) == (str(workflow), "a", 1)
-    assert structlog.contextvars.get_contextvars() == {}
+    mine = [one for one in written() if one["event"].startswith("told")]
+    assert sorted((one["workflow_id"], one["step"], one["attempt"], one["event"]) for one in mine) == sorted(
+        (str(workflow), step, 1, f"told {step}") for workflow in ids for step in "ab"
+    )
+    [drained] = [one for one in written() if one["event"] == "drain.ended"]
+    assert "workflow_id" not in drained

@@ -6,11 +6,12 @@ import logging
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import structlog
 
-from app.telemetry import EVENTS, bound, configure_logging, log
+from app.telemetry import EVENTS, configure_logging, lines_belong_to, lines_belong_to_nothing, log
 
 
 @pytest.fixture(autouse=True)
@@ -72,13 +73,18 @@ def test_the_bells_of_celery_are_not_told_twice(lines: Any) -> None:
     assert [line["event"] for line in lines()] == ["but this is news"]
 
 
-def test_ids_are_bound_once_and_let_go(lines: Any) -> None:
-    with bound(worker="w1"):
-        log("claims.given_back", count=2)
-        logging.getLogger("library").warning("inside")
+def test_lines_of_a_step_carry_its_ids_and_later_ones_do_not(lines: Any) -> None:
+    workflow = uuid4()
+    lines_belong_to(workflow, "charge", 2)
+    log("claims.given_back", count=2)
+    log("attempt.failed", workflow_id="w", step="other", attempt=1)
+    logging.getLogger("library").warning("inside")
+    lines_belong_to_nothing()
     log("claims.given_back", count=0)
 
-    assert [line.get("worker") for line in lines()] == ["w1", "w1", None]
+    mine = (str(workflow), "charge", 2)
+    found = [(line.get("workflow_id"), line.get("step"), line.get("attempt")) for line in lines()]
+    assert found == [mine, ("w", "other", 1), mine, (None, None, None)]
 
 
 def test_secrets_never_reach_a_line(lines: Any) -> None:
