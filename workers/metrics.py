@@ -25,7 +25,7 @@ from celery.signals import (
 )
 
 from app.telemetry import EVENTS, log, tally
-from app.telemetry.metrics import LOGGED_EVENTS
+from app.telemetry.metrics import LOGGED_EVENTS, LOST_ATTEMPTS, LOST_CAUSES
 from app.telemetry.tally import Series, Tally
 from workers.celery import settings
 
@@ -47,6 +47,8 @@ class Counts:
         for event in EVENTS:
             # A series that appears with its first event has no increase.
             tally.count(LOGGED_EVENTS, event, by=0)
+        for cause in LOST_CAUSES:
+            tally.count(LOST_ATTEMPTS, cause, by=0)
 
     def serve(self, host: str, port: int) -> None:
         """Listen to children and to Prometheus, each in a thread. Never raises: a worker works without."""

@@ -15,7 +15,7 @@ from datetime import datetime
 
 import app as product
 from app.domain.queues import BUILT_IN
-from app.domain.states import BreakerState, DeadLetterStatus
+from app.domain.states import BreakerState, DeadLetterStatus, DeadReason
 from app.engine import statistics
 from app.engine.context import Engine
 from app.store import breakers, diagnosis, figures, groups, partitions, schema, sweep_runs
@@ -38,6 +38,7 @@ _OF_SWEEPS = (
     (m.ATTEMPTS_RESCUED, "rescue", "attempts"),
 )
 """Totals that are a figure of what a sweep returns."""
+_BY_REASON = (m.DLQ_REQUEUES, m.DLQ_REQUEUES_FAILED, m.DLQ_PERMANENT)
 _FAILED = ((m.PARTITION_FAILURES, "partitions"),)
 _MOVED = ((m.PARTITIONS_CREATED, "partitions"),)
 
@@ -120,7 +121,8 @@ def _breakers(engine: Engine) -> Iterator[Figure]:
 
 def _letters(engine: Engine) -> Iterator[Figure]:
     groups.fold(engine.database)
-    added = Counter[tuple[Metric, tuple[str, ...]]]()
+    # A series that appears with its first letter has no increase: those that can be known begin at 0.
+    added = Counter(dict.fromkeys(_known(), 0))
     for one in figures.letters(engine.database):
         for metric, labels, value in _counted(one):
             added[metric, labels] += value
@@ -132,6 +134,14 @@ def _letters(engine: Engine) -> Iterator[Figure]:
     for group in found:
         yield m.DLQ_GROUPS, (group.state,), group.count
     yield m.DLQ_OVERDUE, (), sum(group.overdue for group in found)
+
+
+def _known() -> Iterator[tuple[Metric, tuple[str, ...]]]:
+    closed = [one for one in DeadLetterStatus if not one.is_open]
+    for reason in DeadReason:
+        yield from ((metric, (reason,)) for metric in _BY_REASON)
+        yield from ((m.DLQ_CLOSED, (status, reason)) for status in closed)
+    yield from ((m.DLQ_CLOSE_SECONDS, (status,)) for status in closed)
 
 
 def _counted(one: Letters) -> Iterator[tuple[Metric, tuple[str, ...], int]]:

@@ -93,9 +93,11 @@ RETRIES: Final = _counted(
 )
 LOST_ATTEMPTS: Final = _counted(
     "remand_lost_attempts_total",
-    "Attempts whose process or worker died, or whose lease ran out.",
+    "Attempts that were lost. Cause: process (it died), timeout (it was killed for it), gone (its worker"
+    " died), lease (it ran out).",
     "cause",
 )
+LOST_CAUSES: Final = ("process", "timeout", "gone", "lease")
 BELLS: Final = _counted(
     "remand_bells_total",
     "Bells. Outcome: sent, failed (the broker did not take it), muted (it refused one a moment ago).",

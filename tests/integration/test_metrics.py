@@ -83,6 +83,9 @@ def test_an_empty_site_has_numbers_too(scrape: Scrape) -> None:
     assert found.one("dlq_oldest_open_seconds") == 0
     assert found.all("dlq_size") == found.all("workflows") == found.all("workers") == {}
     assert {name for (name,) in found.all("sweep_interval_seconds")} == set(BEAT_SCHEDULE)
+    assert found.one("dlq_closed_total", "requeued", "permanent_failure") == 0, (
+        "else its first has no increase"
+    )
     assert set(found.all("sweep_last_success_timestamp_seconds").values()) == {0.0}
     assert (found.one("workers_lost_total"), found.one("partition_creation_failures_total")) == (0, 0)
     assert found.one("look_duration_seconds") > 0
