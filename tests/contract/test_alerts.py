@@ -23,7 +23,7 @@ OF_THE_FIRST_PLAN = {
     "DLQSizeHigh", "StalenessDetectionFailing", "ArchivalFailing", "PartitionCreationFailed",
     "HighStaleTaskRate",
 }  # fmt: skip
-SWEEPS_TO_COME = {"stale", "archive"}
+SWEEPS_TO_COME = {"archive"}
 each_alert = pytest.mark.parametrize("alert", [pytest.param(one, id=one["alert"]) for one in ALERTS])
 
 

@@ -13,6 +13,7 @@ from app.telemetry.tally import MAX_SERIES, OTHER, Series, Tally
 
 @pytest.fixture(autouse=True)
 def _stopped() -> Iterator[None]:
+    tally.stop()
     yield
     tally.stop()
 
