@@ -58,7 +58,7 @@ $(VENV)/.installed-runtime: requirements/runtime.txt requirements/build.txt pypr
 
 ## Use ----------------------------------------------------------------------------------------------
 
-.PHONY: demo bench bench-classify bench-history screenshots
+.PHONY: demo bench bench-archive bench-classify bench-history screenshots
 demo: install-runtime ## Run the examples on embedded servers and show what happens (ARGS=--json)
 	@$(BIN)/remand demo $(ARGS)
 
@@ -76,6 +76,9 @@ bench-redrive: install ## Measure bulk requeueing against one by one; prints one
 
 bench-dlq-api: install ## Measure the API on a million dead letters; prints one JSON line last
 	@$(BIN)/python -m tests.benchmarks.dlq_api $(ARGS)
+
+bench-archive: install ## Measure the archive: a month whole, and in batches; prints one JSON line last
+	@$(BIN)/python -m tests.benchmarks.archive $(ARGS)
 
 bench-history: install ## Measure steps beside millions of finished workflows; prints one JSON line last
 	@$(BIN)/python -m tests.benchmarks.history $(ARGS)

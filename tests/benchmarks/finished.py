@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from app.domain.partitions import Interval, whole_period
+from app.store import new_periods
+from app.store.new_periods import Patience
 from app.store.session import Database
 
 _SLICE = 100_000
@@ -52,7 +55,8 @@ def fill(database: Database, ref: str, workflows: int, since: str, until: str) -
 
 def partitions_since(database: Database, since: str) -> None:
     """Make the partitions of the months from an instant (an SQL expression of now) until now."""
-    database.call(
-        "select remand.ensure_partitions(m.at, 0) from generate_series(date_trunc('month', "
-        f"{since}), now(), interval '1 month') m(at)"
-    )
+    [(at, now)] = database.call(f"select {since}, now()")
+    while at <= now:
+        month = whole_period(Interval.MONTHLY, at)
+        new_periods.make_period(database, month, now, Patience())
+        at = month.ends_at
