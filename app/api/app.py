@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from app import __version__
 from app.api import (
+    archive,
     audit,
     breakers,
     contract,
@@ -38,6 +39,7 @@ _GUARDED = (
     templates,
     queues,
     sweeps,
+    archive,
     notifications,
     dead_queues,
     breakers,

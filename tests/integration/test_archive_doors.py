@@ -131,6 +131,15 @@ def test_the_api_shows_it_marked_and_refuses_to_change_it(web: Web) -> None:
 
     assert (shown["is_archived"], shown["state"], len(shown["steps"])) == (True, "complete", 4)
     assert len(client.get(f"/api/v1/workflows/{one}/history").json()) > 4
+    [held] = client.get("/api/v1/archive").json()
+    [moved] = client.get("/api/v1/archive/runs?limit=5").json()
+    assert (held["period"], held["workflows"], held["steps"], held["verified"]) == ("default", 1, 4, True)
+    assert (moved["kind"], moved["path"], moved["workflows"], moved["by"]) == (
+        "archive",
+        "batch",
+        1,
+        "archive",
+    )
     assert refused.status_code == 409
     assert refused.json()["error"]["code"] == "WORKFLOW_ARCHIVED"
 
@@ -147,6 +156,9 @@ def test_the_dashboard_shows_it_marked_and_offers_no_verb(web: Web) -> None:
     browser = web.browser(Role.OPERATOR)
     page = browser.get(f"/workflows/{one}?step=b")
 
+    listed = browser.get("/archive").text
+    assert "in batches" in listed
+    assert "<b>default</b>" in listed
     assert page.status_code == 200
     assert f"remand archive restore {one}" in page.text
     assert "Archived:" not in live

@@ -20,7 +20,7 @@ HOSTILE = "<script>alert('x')</script>"
 CANARY = "hunter2-canary"
 PAGES = (
     "/", "/dlq", "/dlq?state=all", "/dlq/letters", "/dlq/letters?status=all", "/dlq/triage", "/redrives",
-    "/workflows", "/queues", "/workers", "/sweeps", "/breakers?all=1", "/templates",
+    "/workflows", "/queues", "/workers", "/sweeps", "/archive", "/breakers?all=1", "/templates",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from app.dashboard import forms
 from app.dashboard.drawing import graph
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
-from app.engine import breakers, operate, overview, pauses
+from app.engine import archive, breakers, operate, overview, pauses
 from app.engine.context import Engine
 from app.engine.limits import limits_of
 from app.engine.sweeps import standing
@@ -22,6 +22,7 @@ from app.web.identity import require
 
 router = APIRouter()
 _MOVES = 10
+_RUNS = 50
 _STOPPED = 20
 
 
@@ -70,6 +71,13 @@ def sweeps_page(request: Request) -> Response:
     """Show what runs by itself: when each sweep last went well, and why not since."""
     require(Permission.QUEUES_READ)(request)
     return show(request, "sweeps.html", sweeps=standing.sweeps(engine_of(request)))
+
+
+@router.get("/archive")
+def archive_page(request: Request) -> Response:
+    """Show what the archive holds, and what was moved last."""
+    require(Permission.QUEUES_READ)(request)
+    return show(request, "archive.html", archive=archive.status(engine_of(request), _RUNS))
 
 
 @router.get("/breakers")

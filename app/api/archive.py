@@ -1,0 +1,82 @@
+"""`/archive`: what it holds, by period, and what went in and out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from app.api.answers import answer
+from app.api.parts import EngineOf, QueueReader
+from app.engine.archive import status
+
+router = APIRouter(tags=["queues and workers"])
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedPeriod:
+    """What the archive holds of a period; "default": of none. `bytes` as of the last run."""
+
+    period: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+    workflows: int
+    steps: int
+    attempts: int
+    moves: int
+    bytes: int
+    moved_whole: bool
+    restored: int
+    dropped: int
+    exported_at: datetime | None
+    lock_ms: float | None
+    first_archived_at: datetime | None
+    last_archived_at: datetime | None
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRun:
+    """A move into the archive or out of it, or an export; `place` is the directory of that."""
+
+    id: UUID
+    kind: Literal["archive", "restore", "export", "drop"]
+    path: Literal["period", "batch"]
+    period: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+    workflows: int
+    steps: int
+    attempts: int
+    history: int
+    stayed: int
+    bytes_before: int
+    bytes: int
+    lock_ms: float | None
+    started_at: datetime
+    ended_at: datetime
+    verified_at: datetime | None
+    by: str
+    place: str | None
+
+
+@router.get("/archive", response_model=list[ArchivedPeriod], summary="Show what the archive holds")
+def show_archive(engine: EngineOf, caller: QueueReader) -> Response:
+    """Tell of each period how many workflows are archived, how large they are, whether they are exported."""
+    return answer(status(engine, 1).periods)
+
+
+@router.get("/archive/runs", response_model=list[ArchiveRun], summary="List what was archived and restored")
+def list_archive_runs(
+    engine: EngineOf,
+    caller: QueueReader,
+    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 50,
+) -> Response:
+    """List the moves into the archive and out of it, newest first."""
+    names = ArchiveRun.__slots__
+    runs = status(engine, limit).runs
+    return answer([{name: getattr(one, name) for name in names} for one in runs])
