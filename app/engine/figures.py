@@ -36,6 +36,8 @@ Figure = tuple[Metric, tuple[str, ...], float]
 _OF_SWEEPS = (
     (m.WORKERS_LOST, "rescue", "workers"),
     (m.ATTEMPTS_RESCUED, "rescue", "attempts"),
+    (m.PARTITIONS_DETACHED, "archive", "periods"),
+    (m.WORKFLOWS_ARCHIVED, "archive", "workflows"),
 )
 """Totals that are a figure of what a sweep returns."""
 _BY_REASON = (m.DLQ_REQUEUES, m.DLQ_REQUEUES_FAILED, m.DLQ_PERMANENT)

@@ -15,7 +15,6 @@ Source = Literal["database", "process"]
 
 _SHORT: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _LONG: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
-_AGES: Final = (60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 21_600.0, 43_200.0, 86_400.0, 604_800.0)
 _SIZES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
 
@@ -184,6 +183,10 @@ PARTITIONS_CREATED: Final = _total("remand_partitions_created_total", "Tables of
 PARTITION_FAILURES: Final = _total(
     "remand_partition_creation_failures_total", "Runs of the partition sweep that ever failed."
 )
+PARTITIONS_DETACHED: Final = _total(
+    "remand_partitions_detached_total", "Periods that ever went to the archive as a whole."
+)
+WORKFLOWS_ARCHIVED: Final = _total("remand_workflows_archived_total", "Workflows ever archived.")
 PARTITIONS_AHEAD: Final = _gauge(
     "remand_partitions_ahead", "Periods after the current one that all tables have, without a gap."
 )

@@ -11,8 +11,8 @@ import pytest
 from app.domain.access import Permission
 from app.domain.errors import DatabaseUnreachable
 from app.domain.letter_filter import LetterFilter
+from app.engine import archive, redrive
 from app.engine import groups as group_verbs
-from app.engine import redrive
 from app.engine.breakers import open_breaker
 from app.engine.figures import KEPT_SECONDS, Looks
 from app.engine.operate import Who, claim_letter, give_up_letter, requeue_letter, resolve_letter
@@ -362,6 +362,14 @@ def test_the_sweep_of_partitions_tells_what_it_made_and_how_often_it_failed(
 
     found = scrape()
     assert (found.one("partitions_created_total"), found.one("partition_creation_failures_total")) == (2, 1)
+
+
+def test_what_was_archived_is_counted_for_ever(harness: Harness, scrape: Scrape) -> None:
+    for _ in range(2):
+        swept(harness, "archive", lambda _: archive.Swept(workflows=5, periods=1, stayed=2))
+
+    found = scrape()
+    assert (found.one("workflows_archived_total"), found.one("partitions_detached_total")) == (10, 2)
 
 
 # how it is asked
