@@ -30,6 +30,7 @@ from app.cli import (
     retention,
     serve,
     server,
+    stale,
     step,
     submit,
     sweeps,
@@ -64,11 +65,12 @@ dlq_verbs.GROUP.app.add_typer(redrive.GROUP.app, name="redrive")
 dlq_verbs.GROUP.app.add_typer(dead_queue.GROUP.app, name="queue")
 dlq_verbs.GROUP.app.add_typer(letter_groups.GROUP.app, name="group")
 _COMMANDS_OF_THE_ROOT = (
-    up, demo, demo_outage, submit, migrate, server, serve, letter_figures, sweeps, retention, doctor, classify
+    up, demo, demo_outage, submit, migrate, server, serve, letter_figures, sweeps, stale, retention, doctor,
+    classify,
 )  # fmt: skip
 _ORDER = (
-    "up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "top", "sweeps", "retention",
-    "doctor", "classify",
+    "up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "top", "sweeps", "stale",
+    "retention", "doctor", "classify",
 )  # fmt: skip
 app.registered_commands.sort(key=lambda one: _ORDER.index(one.name or ""))
 

@@ -27,6 +27,7 @@ _TONES: Final = {
     "error": "bad", "blocked_by_failures": "bad", "permanently_failed": "bad", "failed": "bad", "open": "bad",
     "stopped": "bad", "pending_letter": "bad", "lost": "bad", "timed_out": "bad",
     "waiting_for_retry": "warn", "enqueued_as_error_for_orchestration": "warn", "investigating": "warn",
+    "warning": "warn", "stale": "bad", "healthy": "good",
     "half_open": "warn", "paused": "warn", "canary": "warn", "interrupted": "warn",
     "steps_in_process": "busy", "in_progress": "busy", "enqueued": "busy",
     "enqueued_for_orchestration": "busy",

@@ -1,12 +1,35 @@
-"""Say what the rule of staleness goes by in this process; the sweep and every list ask it."""
+"""Say how workflows stand that have not ended: the sweep and every list go by what is here."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from app.domain.staleness import Health
 from app.engine.context import Engine
 from app.engine.limits import limits_of
 from app.store import staleness
+from app.store.staleness import Standing
+
+NOT_HEALTHY: Final = (Health.STALE, Health.WARNING)
 
 
 def settings_of(engine: Engine) -> str:
     """Return the lifecycle that is set, and when a worker counts as gone, for the database functions."""
     return staleness.said(engine.settings.staleness.lifecycle, limits_of(engine.settings))
+
+
+def shown(engine: Engine, healths: Sequence[Health] = NOT_HEALTHY, limit: int = 200) -> list[Standing]:
+    """Return how workflows stand, stale ones first, then what is stale soonest. Transaction: own.
+
+    Of the healthy only those that are longest in their state.
+    """
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        return staleness.find_shown(connection, settings_of(engine), now, healths, limit)
+
+
+def would_take(engine: Engine, limit: int) -> list[Standing]:
+    """Return what a sweep would take out of work now, in its order. Transaction: own; nothing is changed."""
+    with engine.database.begin() as connection:
+        return staleness.find_stale(connection, settings_of(engine), engine.now(connection), limit)

@@ -28,7 +28,8 @@ _STALE = sa.text(
 )
 _UNWARNED = sa.text(
     _COLUMNS.format(ids="array(select remand.stale_candidates(cast(:settings as jsonb), :now, true, true))")
-    + " where s.health <> 'healthy' order by s.stale_at, s.workflow_id limit :limit"
+    + " where s.health <> 'healthy' and s.why in ('worker_unavailable', 'lifetime', 'state')"
+    " order by s.stale_at, s.workflow_id limit :limit"
 )
 _SHOWN = sa.text(
     _COLUMNS.format(ids="array(select remand.stale_shown(cast(:settings as jsonb), :now, :oldest))")
@@ -144,6 +145,18 @@ def unheard_steps(
         for row in connection.execute(_UNHEARD_STEPS, {"ids": list(ids), "settings": settings, "now": now}):
             found.setdefault(row.queue, set()).add((row.workflow_id, row.step))
     return found
+
+
+def find_shown(
+    connection: sa.Connection, settings: str, now: datetime, healths: Sequence[Health], limit: int
+) -> list[Standing]:
+    """Return how workflows stand, stale ones first, then what is stale soonest. Transaction: joins.
+
+    All that are stale or warn can be found; of the healthy those that are longest in their state.
+    """
+    arguments = {"settings": settings, "now": now, "oldest": limit, "limit": limit}
+    rows = connection.execute(_SHOWN, {**arguments, "healths": [str(one) for one in healths]})
+    return [_standing(row) for row in rows]
 
 
 def mark_warned(connection: sa.Connection, ids: Sequence[UUID], now: datetime) -> set[UUID]:

@@ -16,6 +16,8 @@ EventName = Literal[
     "workflow.submitted",
     "workflows.submitted",
     "workflow.cancelled",
+    "workflow.stale_soon",
+    "workflow.stale",
     "template.stored",
     "drain.ended",
     "claims.given_back",
@@ -233,6 +235,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "The broker did not take what is shown in Flower; nothing else is touched by it.",
             ("error",),
+        ),
+        "workflow.stale_soon": EventSpec(
+            WARNING,
+            "A workflow has shown no sign of life for a good share of what is allowed: said once.",
+            ("workflow_id", "template", "state", "why", "queue", "stale_at"),
+        ),
+        "workflow.stale": EventSpec(
+            ERROR,
+            "A workflow is stale, and its lifecycle says to leave it where it is: a person is needed.",
+            ("workflow_id", "template", "state", "why", "queue", "stale_at"),
         ),
         "sweep.ended": EventSpec(
             INFO, "A sweep moved something; sweeps that found nothing are silent.", ("sweep", "moved")

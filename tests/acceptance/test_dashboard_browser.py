@@ -22,7 +22,8 @@ SOON = 15_000
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PAGES = (
     "/", "/dlq", "/dlq/letters", "/dlq/triage", "/redrives", "/workflows", "/queues", "/workers", "/sweeps",
-    "/breakers", "/archive", "/templates", "/templates/shop/order/1", "/redrives/{redrive}", "/audit",
+    "/staleness", "/breakers", "/archive", "/templates", "/templates/shop/order/1", "/redrives/{redrive}",
+    "/audit",
     "/workflows/{workflow}?step=charge-card",
 )  # fmt: skip
 # Text against what is painted behind it, by the formula of WCAG; large text needs less.

@@ -34,7 +34,7 @@ _TABLES = (
     "workflows", "history_archive", "attempts_archive", "steps_archive", "workflows_archive", "archive_runs",
     "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",
     "traffic",
-    "retry_budgets", "unclassified", "sweep_figures", "sweep_runs",
+    "retry_budgets", "unclassified", "sweep_figures", "sweep_runs", "staleness_settings",
 )  # fmt: skip
 
 

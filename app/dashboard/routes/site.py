@@ -10,7 +10,8 @@ from app.dashboard import forms
 from app.dashboard.drawing import graph
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
-from app.engine import archive, breakers, operate, overview, pauses
+from app.domain.staleness import Health
+from app.engine import archive, breakers, operate, overview, pauses, staleness
 from app.engine.context import Engine
 from app.engine.limits import limits_of
 from app.engine.sweeps import standing
@@ -24,6 +25,7 @@ router = APIRouter()
 _MOVES = 10
 _RUNS = 50
 _STOPPED = 20
+_SHOWN = 200
 
 
 @router.get("/queues")
@@ -78,6 +80,15 @@ def archive_page(request: Request) -> Response:
     """Show what the archive holds, and what was moved last."""
     require(Permission.QUEUES_READ)(request)
     return show(request, "archive.html", archive=archive.status(engine_of(request), _RUNS))
+
+
+@router.get("/staleness")
+def staleness_page(request: Request) -> Response:
+    """Show which workflows show no sign of life, and which soon will be stale."""
+    require(Permission.WORKFLOWS_READ)(request)
+    engine = engine_of(request)
+    found = staleness.shown(engine, tuple(Health), _SHOWN)
+    return show(request, "staleness.html", standings=found, now=engine.instant())
 
 
 @router.get("/breakers")

@@ -12,10 +12,12 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from app.domain.staleness import Why
+from app.domain.notices import Notice, NoticeKind
+from app.domain.staleness import Health, Why
 from app.domain.states import DeadReason
 from app.engine.context import Engine
 from app.engine.fail import Died
+from app.engine.notify import enqueue_many
 from app.engine.staleness import settings_of
 from app.engine.taking_out import Cause, Letters, log_taken, take_out
 from app.store import staleness
@@ -35,6 +37,8 @@ class Swept:
     """Workflows that went to the dead letter queue."""
     errors: int = 0
     """Workflows that ended in error, as their lifecycle says."""
+    warned: int = 0
+    """Workflows that people were warned of: they will be stale soon, or are and stay where they are."""
 
     @property
     def moved(self) -> int:
@@ -53,19 +57,16 @@ def stale(engine: Engine) -> Swept:
             return Swept()
         with engine.database.begin() as connection:
             staleness.remember(connection, settings_of(engine))
-        swept = _take_all(engine) if engine.settings.staleness.enabled else Swept()
+        if not engine.settings.staleness.enabled:
+            return Swept()
+        letters, errors = _take_all(engine)
+        swept = Swept(letters, errors, _warn_all(engine))
     if swept.moved:
         log("sweep.ended", sweep="stale", moved=swept.moved)
     return swept
 
 
-def would_take(engine: Engine, limit: int = FOUND_AT_ONCE) -> list[Standing]:
-    """Return what a sweep would take out of work now, in its order. Transaction: own; nothing is changed."""
-    with engine.database.begin() as connection:
-        return staleness.find_stale(connection, settings_of(engine), engine.now(connection), limit)
-
-
-def _take_all(engine: Engine) -> Swept:
+def _take_all(engine: Engine) -> tuple[int, int]:
     tried: set[UUID] = set()
     letters = errors = 0
     while True:
@@ -74,7 +75,7 @@ def _take_all(engine: Engine) -> Swept:
             found = staleness.find_stale(connection, settings_of(engine), now, FOUND_AT_ONCE)
         ids = [one.workflow_id for one in found if one.workflow_id not in tried]
         if not ids:
-            return Swept(letters, errors)
+            return letters, errors
         tried.update(ids)
         size = engine.settings.staleness.batch_size
         for start in range(0, len(ids), size):
@@ -94,6 +95,9 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
             *_take(engine, connection, [one for one in due if one.action == "dlq"], now, letters=True),
             *_take(engine, connection, [one for one in due if one.action == "error"], now, letters=False),
         ]
+        ended = [one for one in due if one.action == "error"]
+        told = [_notice(one, NoticeKind.WORKFLOW_STALE) for one in ended]
+        enqueue_many(connection, engine.settings, told, now)
     for one in died:
         log_taken(one)
     return _workflows(one.kept for one in died), _workflows(one.dropped for one in died)
@@ -144,6 +148,50 @@ def _by_cause(due: Iterable[Standing]) -> dict[Cause, list[UUID]]:
         cause = Cause(DeadReason.STALENESS_TIMEOUT, "remand.errors.Stale", message)
         found.setdefault(cause, []).append(one.workflow_id)
     return found
+
+
+def _warn_all(engine: Engine) -> int:
+    """Warn of what will be stale soon, and of what is stale and stays: once each."""
+    warned = 0
+    while True:
+        with engine.database.begin() as connection:
+            now = engine.now(connection)
+            found = staleness.find_unwarned(connection, settings_of(engine), now, FOUND_AT_ONCE)
+            new = staleness.mark_warned(connection, [one.workflow_id for one in found], now)
+            told = [one for one in found if one.workflow_id in new]
+            enqueue_many(connection, engine.settings, [_notice(one, _kind(one)) for one in told], now)
+        for one in told:
+            log(
+                "workflow.stale" if one.health is Health.STALE else "workflow.stale_soon",
+                workflow_id=str(one.workflow_id),
+                template=one.ref,
+                state=str(one.state),
+                why=str(one.why),
+                queue=one.queue,
+                stale_at=one.stale_at.isoformat(),
+            )
+        warned += len(told)
+        if not told:
+            return warned
+
+
+def _kind(one: Standing) -> NoticeKind:
+    return NoticeKind.WORKFLOW_STALE if one.health is Health.STALE else NoticeKind.WORKFLOW_STALE_SOON
+
+
+def _notice(one: Standing, kind: NoticeKind) -> Notice:
+    what = "is stale" if kind is NoticeKind.WORKFLOW_STALE else "will be stale soon"
+    of = f"no live worker consumes its queue {one.queue}" if one.why is Why.WORKER_UNAVAILABLE else one.why
+    facts = {
+        "template": one.ref,
+        "state": str(one.state),
+        "why": str(one.why),
+        "queue": one.queue,
+        "since": one.since.isoformat(),
+        "stale_at": one.stale_at.isoformat(),
+        "action": one.action,
+    }
+    return Notice(kind, one.workflow_id, f"a workflow of {one.ref} {what}: {of}", facts)
 
 
 def _workflows(deaths: Iterable[Sequence[object]]) -> int:

@@ -434,8 +434,8 @@ CREATE TABLE remand.workflows_archive (
   stale_warned_at TIMESTAMP WITH TIME ZONE,
   restored_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
-  CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
   CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
+  CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
   CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0),
   CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually'))
 )

@@ -1,0 +1,34 @@
+"""`/dlq/staleness`: which workflows show no sign of life, and since when."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from app.api.answers import answer
+from app.api.parts import EngineOf, Limit, WorkflowReader
+from app.domain.staleness import Health
+from app.engine import staleness
+from app.store.staleness import Standing
+
+router = APIRouter(tags=["dead letters"])
+
+
+@router.get("/dlq/staleness", response_model=list[Standing], summary="List workflows without a sign of life")
+def list_standings(
+    engine: EngineOf,
+    caller: WorkflowReader,
+    health: Annotated[
+        list[Health],
+        Query(description="Only these: healthy, warning, stale. Of the healthy, the oldest in each state."),
+    ] = list(staleness.NOT_HEALTHY),  # noqa: B006 - never changed
+    limit: Limit = 50,
+) -> Response:
+    """List how workflows stand by the rule of the stale sweep: stale ones first, then what is stale soonest.
+
+    `why` says what a workflow is measured by; `worker_unavailable` names in `queue` the queue that no live
+    worker consumes. `takes_out`: the next sweep does what `action` says.
+    """
+    return answer(staleness.shown(engine, health, limit))
