@@ -58,7 +58,7 @@ $(VENV)/.installed-runtime: requirements/runtime.txt requirements/build.txt pypr
 
 ## Use ----------------------------------------------------------------------------------------------
 
-.PHONY: demo bench bench-archive bench-classify bench-history screenshots
+.PHONY: demo bench bench-archive bench-classify bench-history bench-staleness screenshots
 demo: install-runtime ## Run the examples on embedded servers and show what happens (ARGS=--json)
 	@$(BIN)/remand demo $(ARGS)
 
@@ -82,6 +82,9 @@ bench-archive: install ## Measure the archive: a month whole, and in batches; pr
 
 bench-history: install ## Measure steps beside millions of finished workflows; prints one JSON line last
 	@$(BIN)/python -m tests.benchmarks.history $(ARGS)
+
+bench-staleness: install ## Measure the stale sweep among a million live workflows; prints one JSON line last
+	@$(BIN)/python -m tests.benchmarks.staleness $(ARGS)
 
 screenshots: install ## Take the docs' pictures of the dashboard (needs Chromium)
 	@$(BIN)/python -m tests.support.screenshots $(ARGS)

@@ -161,18 +161,34 @@ def _warn_all(engine: Engine) -> int:
             told = [one for one in found if one.workflow_id in new]
             enqueue_many(connection, engine.settings, [_notice(one, _kind(one)) for one in told], now)
         for one in told:
-            log(
-                "workflow.stale" if one.health is Health.STALE else "workflow.stale_soon",
-                workflow_id=str(one.workflow_id),
-                template=one.ref,
-                state=str(one.state),
-                why=str(one.why),
-                queue=one.queue,
-                stale_at=one.stale_at.isoformat(),
-            )
+            _log_warned(one)
         warned += len(told)
         if not told:
             return warned
+
+
+def _log_warned(one: Standing) -> None:
+    workflow_id, stale_at = str(one.workflow_id), one.stale_at.isoformat()
+    if one.health is Health.STALE:
+        log(
+            "workflow.stale",
+            workflow_id=workflow_id,
+            template=one.ref,
+            state=str(one.state),
+            why=str(one.why),
+            queue=one.queue,
+            stale_at=stale_at,
+        )
+    else:
+        log(
+            "workflow.stale_soon",
+            workflow_id=workflow_id,
+            template=one.ref,
+            state=str(one.state),
+            why=str(one.why),
+            queue=one.queue,
+            stale_at=stale_at,
+        )
 
 
 def _kind(one: Standing) -> NoticeKind:

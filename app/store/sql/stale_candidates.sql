@@ -3,7 +3,7 @@
 -- person holds and what waits its turn in a queue with live workers is not looked at before its lifetime is over.
 create or replace function remand.stale_candidates(p_settings jsonb, p_now timestamptz, p_warning boolean, p_unwarned boolean default false)
 returns setof uuid
-language plpgsql stable set enable_seqscan = off as $$
+language plpgsql stable set enable_seqscan = off set jit = off as $$
 declare
   v_live int[]; v_process timestamptz; v_retry timestamptz; v_still timestamptz; v_unheard text[];
 begin

@@ -434,10 +434,10 @@ CREATE TABLE remand.workflows_archive (
   stale_warned_at TIMESTAMP WITH TIME ZONE,
   restored_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
-  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
   CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
   CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually'))
+  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
+  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9)
 )
  PARTITION BY RANGE (id);
 
@@ -516,9 +516,9 @@ CREATE TABLE remand.steps_archive (
   failure JSONB,
   result JSONB,
   PRIMARY KEY (workflow_id, name),
+  CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually'))),
   CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually')),
-  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0),
-  CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually')))
+  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0)
 )
  PARTITION BY RANGE (workflow_id);
 
@@ -589,8 +589,8 @@ CREATE TABLE remand.attempts_archive (
   due_at TIMESTAMP WITH TIME ZONE,
   explanation TEXT,
   PRIMARY KEY (workflow_id, step, attempt),
-  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead')),
   CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
+  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead')),
   CONSTRAINT attempt_from_one CHECK (attempt >= 1)
 )
  PARTITION BY RANGE (workflow_id);
@@ -1657,8 +1657,8 @@ CREATE TABLE remand.history_archive (
   by TEXT NOT NULL,
   reason TEXT,
   PRIMARY KEY (workflow_id, seq),
-  CONSTRAINT step_named CHECK ((kind = 'workflow') = (step IS NULL)),
-  CONSTRAINT history_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state)
+  CONSTRAINT history_legal_move FOREIGN KEY(kind, from_state, event, to_state) REFERENCES remand.transition_rule (kind, from_state, event, to_state),
+  CONSTRAINT step_named CHECK ((kind = 'workflow') = (step IS NULL))
 )
  PARTITION BY RANGE (workflow_id);
 
