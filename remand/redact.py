@@ -70,6 +70,11 @@ def redact_json(value: Any, keys: Iterable[str]) -> Any:
 
 def is_secret(name: str, keys: Iterable[str]) -> bool:
     """Say whether a name has the words of a key in it: `dbPassword`, `X-Api-Key`, but not `tokenizer`."""
+    return _is_secret(name, tuple(keys))
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: str, keys: tuple[str, ...]) -> bool:
     words = f"_{_plain(name)}_"
     return any(_has(words, _plain(key)) for key in keys)
 

@@ -17,6 +17,7 @@ from app.engine.letter_notices import Letter, tell
 from app.store import dead_queues, dlq
 from app.store.failures import DecidedDeath
 from app.store.groups import Cause, Ensured, Reopened, ensure_groups
+from app.store.ids import new_id
 from app.store.session import Connection
 from app.store.snapshots import read_snapshots, worker_names
 from app.store.templates import Templates
@@ -67,21 +68,21 @@ def open_letters(
     wanted = [(one.dead_letters.queue, death.failed.queue) for one, death in zip(of, deaths, strict=True)]
     places = dead_queues.places(connection, wanted, DEFAULT_QUEUE)
     earlier = dlq.newest_of_steps(connection, [(one.failed.workflow_id, one.failed.step) for one in deaths])
-    opened, told = [], []
-    for death, cause, template, place in zip(deaths, causes, of, places, strict=True):
-        before = earlier.get((death.failed.workflow_id, death.failed.step))
+
+    def row(place: int) -> dict[str, Any]:
+        death, template = deaths[place], of[place]
+        failed = death.failed
+        before = earlier.get((failed.workflow_id, failed.step))
         requeues = _requeues(before)
-        category = death.failed.failure["classification"]["category"]
-        snapshot = snapshots[death.failed.workflow_id]
-        worker = workers.get(death.failed.worker, "unknown") if death.failed.worker is not None else "unknown"
-        letter_id = _open(
-            connection,
+        category = failed.failure["classification"]["category"]
+        policy = policy_of(template, settings)
+        return _row(
             death,
             template=template,
-            group_id=groups.ids[cause.fingerprint],
-            dead_queue=place,
-            snapshot=snapshot,
-            worker=worker,
+            group_id=groups.ids[causes[place].fingerprint],
+            dead_queue=places[place],
+            snapshot=snapshots[failed.workflow_id],
+            worker="unknown" if failed.worker is None else workers.get(failed.worker, "unknown"),
             now=now,
             planned={
                 "triage_at": settings.dlq.triage_at(DeadReason(death.reason), now),
@@ -90,14 +91,63 @@ def open_letters(
                 # What a person took out of work goes back when a person says so.
                 "requeue_at": None
                 if death.reason == DeadReason.MANUAL_DLQ
-                else policy_of(template, settings).requeue_at(category, requeues, now, jitter()),
+                else policy.requeue_at(category, requeues, now, jitter()),
             },
         )
-        if letter_id is not None:
-            opened.append(Opened(letter_id, death))
-            told.append(_told(letter_id, death, cause, groups))
+
+    stored = _store(connection, deaths, row, snapshots, now)
+    opened = [Opened(letter_id, deaths[place]) for place, letter_id in stored]
+    told = [_told(letter_id, deaths[place], causes[place], groups) for place, letter_id in stored]
     tell(connection, settings, told, groups.reopened, now)
     return opened
+
+
+def _store(
+    connection: Connection,
+    deaths: Sequence[DecidedDeath],
+    row: Callable[[int], dict[str, Any]],
+    snapshots: Mapping[UUID, dict[str, Any]],
+    now: datetime,
+) -> list[tuple[int, UUID]]:
+    """Insert the rows of deaths whose workflow has no open entry, note the others there; set-based.
+
+    Return the places of deaths that got an entry, with its id. A further round is needed only where an entry
+    of the same source was there before, and its workflow has more deaths.
+    """
+    known = dlq.lock_open_of(connection, {death.failed.workflow_id for death in deaths})
+    opened: list[tuple[int, UUID]] = []
+    noted: list[int] = []
+    waiting = list(range(len(deaths)))
+    while waiting:
+        first: dict[UUID, int] = {}
+        further = []
+        for place in waiting:
+            workflow_id = deaths[place].failed.workflow_id
+            if workflow_id in known:
+                noted.append(place)
+            elif first.setdefault(workflow_id, place) != place:
+                further.append(place)
+        rows = {workflow_id: row(place) for workflow_id, place in first.items()}
+        stored = dlq.insert_letters(connection, list(rows.values()))
+        for workflow_id, made in rows.items():
+            if made["id"] in stored:
+                known[workflow_id] = made["id"]
+                opened.append((first[workflow_id], made["id"]))
+        waiting = further
+    dlq.add_notes(
+        connection,
+        [(known[deaths[place].failed.workflow_id], _failed_too(deaths[place])) for place in noted],
+        author=SYSTEM,
+        now=now,
+    )
+    for workflow_id in {deaths[place].failed.workflow_id: None for place in noted}:
+        dlq.change_letter(connection, known[workflow_id], snapshot=snapshots[workflow_id])
+    return sorted(opened)
+
+
+def _failed_too(death: DecidedDeath) -> str:
+    failed = death.failed
+    return f"step {failed.step} failed too: {failed.failure['error_class']}: {death.explanation}"
 
 
 def policy_of(template: Template, settings: Settings) -> LetterPolicy:
@@ -169,8 +219,7 @@ def note_reopened(connection: Connection, reopened: Sequence[Reopened], now: dat
         log("group.reopened", group_id=str(group.id), resolved_by=group.resolved_by)
 
 
-def _open(
-    connection: Connection,
+def _row(
     death: DecidedDeath,
     *,
     template: Template,
@@ -180,41 +229,33 @@ def _open(
     worker: str,
     now: datetime,
     planned: Mapping[str, Any],
-) -> UUID | None:
+) -> dict[str, Any]:
     failed = death.failed
-    known = dlq.open_letter_of(connection, failed.workflow_id)
-    if known is not None:
-        note = f"step {failed.step} failed too: {failed.failure['error_class']}: {death.explanation}"
-        dlq.add_note(connection, known.id, author=SYSTEM, text=note, now=now)
-        dlq.change_letter(connection, known.id, snapshot=snapshot)
-        return None
     classification = failed.failure["classification"]
-    return dlq.insert_letter(
-        connection,
-        {
-            "workflow_id": failed.workflow_id,
-            "source": death.source,
-            "source_id": death.source_id or f"{failed.workflow_id}:{failed.step}:{failed.attempt}",
-            "namespace": template.namespace,
-            "template": template.name,
-            "version": template.version,
-            "step": failed.step,
-            "handler": failed.handler,
-            "queue": failed.queue,
-            "dead_queue": dead_queue,
-            "group_id": group_id,
-            "attempts": failed.attempt,
-            "reason": death.reason,
-            "category": classification["category"],
-            "policy": failed.policy,
-            "rule": classification["rule"],
-            "error_class": failed.failure["error_class"],
-            "error_message": failed.failure["message"],
-            "worker": worker,
-            "status": "pending",
-            "opened_at": now,
-            **planned,
-            "snapshot": snapshot,
-            "metadata": {"explanation": death.explanation},
-        },
-    )
+    return {
+        "id": new_id(),
+        "workflow_id": failed.workflow_id,
+        "source": death.source,
+        "source_id": death.source_id or f"{failed.workflow_id}:{failed.step}:{failed.attempt}",
+        "namespace": template.namespace,
+        "template": template.name,
+        "version": template.version,
+        "step": failed.step,
+        "handler": failed.handler,
+        "queue": failed.queue,
+        "dead_queue": dead_queue,
+        "group_id": group_id,
+        "attempts": failed.attempt,
+        "reason": death.reason,
+        "category": classification["category"],
+        "policy": failed.policy,
+        "rule": classification["rule"],
+        "error_class": failed.failure["error_class"],
+        "error_message": failed.failure["message"],
+        "worker": worker,
+        "status": "pending",
+        "opened_at": now,
+        **planned,
+        "snapshot": snapshot,
+        "metadata": {"explanation": death.explanation},
+    }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 
 from app.domain.errors import DeadLetterNotFound
 from app.domain.states import DeadLetterStatus
@@ -185,6 +185,19 @@ def open_letter_of(connection: sa.Connection, workflow_id: UUID) -> DeadLetter |
     return None if row is None else _letter(row)
 
 
+def lock_open_of(connection: sa.Connection, workflow_ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """Lock the open entries of workflows; return them by workflow. Transaction: joins."""
+    query = (
+        sa.select(dead_letters.c.workflow_id, dead_letters.c.id)
+        .where(
+            dead_letters.c.workflow_id == sa.any_(sa.literal(list(workflow_ids), ARRAY(sa.Uuid))),
+            dead_letters.c.status.in_(OPEN),
+        )
+        .order_by(dead_letters.c.id)
+    )
+    return {row.workflow_id: row.id for row in connection.execute(query.with_for_update())}
+
+
 def newest_of_steps(
     connection: sa.Connection, of: Sequence[tuple[UUID, str]]
 ) -> dict[tuple[UUID, str], Earlier]:
@@ -221,16 +234,15 @@ def take_due(connection: sa.Connection, now: datetime, limit: int) -> list[Due]:
     return [Due(*row, held[row.workflow_id]) for row in connection.execute(query)]
 
 
-def insert_letter(connection: sa.Connection, values: Mapping[str, Any]) -> UUID | None:
-    """Open an entry; None if this very thing was moved before.
+def insert_letters(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> set[UUID]:
+    """Open entries; return the ids of those that are stored: not those of what was moved before.
 
     Transaction: joins. Idempotent: by source id.
     """
-    statement = insert(dead_letters).values(id=new_id(), **values)
-    opened: UUID | None = connection.scalar(
-        statement.on_conflict_do_nothing(index_elements=["source", "source_id"]).returning(dead_letters.c.id)
-    )
-    return opened
+    if not rows:
+        return set()
+    statement = insert(dead_letters).on_conflict_do_nothing(index_elements=["source", "source_id"])
+    return set(connection.scalars(statement.returning(dead_letters.c.id), [dict(row) for row in rows]))
 
 
 def change_letter(connection: sa.Connection, letter_id: UUID, **values: Any) -> None:
@@ -278,6 +290,18 @@ def add_note(connection: sa.Connection, letter_id: UUID, *, author: str, text: s
             id=new_id(), dead_letter_id=letter_id, at=now, author=author, text=text
         )
     )
+
+
+def add_notes(
+    connection: sa.Connection, notes: Sequence[tuple[UUID, str]], *, author: str, now: datetime
+) -> None:
+    """Append notes, each the id of an entry and a text. Transaction: joins."""
+    if notes:
+        rows = [
+            {"id": new_id(), "dead_letter_id": letter_id, "at": now, "author": author, "text": text}
+            for letter_id, text in notes
+        ]
+        connection.execute(sa.insert(dead_letter_notes), rows)
 
 
 def add_group_note(
