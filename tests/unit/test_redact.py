@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remand import redact
 from remand.redact import MASK, is_secret, redact_json, redact_text
 
 KEYS = ["password", "passwd", "secret", "token", "api_key", "apikey", "authorization", "private_key"]
@@ -124,3 +125,17 @@ def test_any_text_can_be_masked(text: str) -> None:
 def test_long_text_takes_linear_time() -> None:
     text = "token" * 5_000 + "a_" * 5_000 + "://" * 1_000 + "a://b:" * 1_000
     assert redact_text(text, KEYS)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=60),
+        st.text(alphabet="abT09:-=. +Z_'", max_size=30),
+        st.datetimes(timezones=st.timezones()).map(lambda one: one.isoformat()),
+        st.lists(st.sampled_from(["rmd_", "Bearer", " ", "://", "token", "=", "a" * 25, "\u00a0"])).map(
+            "".join
+        ),
+    )
+)
+def test_what_is_passed_over_quickly_holds_nothing_to_mask(text: str) -> None:
+    assert redact_text(text, KEYS) == redact._masked(text, KEYS)
