@@ -28,7 +28,13 @@ def collector() -> Iterator[Receiver]:
 
 def environment(collector: Receiver, **more: str) -> dict[str, str]:
     address = collector.url.partition("/services")[0]
-    return {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_BSP_SCHEDULE_DELAY": "100", **more}
+    # Told to what is started alone: this process goes on with other tests.
+    return {
+        "REMAND_TRACES": "true",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": address,
+        "OTEL_BSP_SCHEDULE_DELAY": "100",
+        **more,
+    }
 
 
 def spans(collector: Receiver, workflow: UUID) -> list[Any]:
@@ -52,7 +58,7 @@ def attributes(span: Any) -> dict[str, Any]:
 
 
 def opened(open_site: OpenSite, collector: Receiver) -> Site:
-    site = open_site(traces=True)
+    site = open_site()
     site.environment |= environment(collector)
     site.start_support()
     site.start_worker("w1")
@@ -102,7 +108,7 @@ def test_it_goes_on_in_another_worker_when_one_was_killed(open_site: OpenSite, c
 def test_what_was_left_out_at_the_submit_is_left_out_for_good(
     open_site: OpenSite, collector: Receiver
 ) -> None:
-    site = open_site(traces=True)
+    site = open_site()
     ratio = {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.5"}
     site.environment |= environment(collector, **ratio)
     site.start_support()
