@@ -8,7 +8,6 @@ OpenTelemetry's own variables (`OTEL_*`). Who does not turn traces on does not i
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
@@ -190,11 +189,6 @@ def called_by(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[None]:
         return
     with _Process.traces.called_by(headers):
         yield
-
-
-def now_ns() -> int:
-    """Return nanoseconds since the epoch, as spans begin and end."""
-    return time.time_ns()
 
 
 def _provider() -> TracerProvider:

@@ -21,6 +21,7 @@ from app.engine.notify import enqueue_many
 from app.engine.staleness import settings_of
 from app.engine.taking_out import Cause, Letters, log_taken, take_out
 from app.store import staleness
+from app.store.failures import DecidedDeath
 from app.store.session import Connection
 from app.store.staleness import Standing
 from app.telemetry import log
@@ -210,5 +211,5 @@ def _notice(one: Standing, kind: NoticeKind) -> Notice:
     return Notice(kind, one.workflow_id, f"a workflow of {one.ref} {what}: {of}", facts)
 
 
-def _workflows(deaths: Iterable[Sequence[object]]) -> int:
-    return len({death.failed.workflow_id for each in deaths for death in each})  # type: ignore[attr-defined]
+def _workflows(deaths: Iterable[Sequence[DecidedDeath]]) -> int:
+    return len({death.failed.workflow_id for each in deaths for death in each})
