@@ -61,7 +61,8 @@ def take_out(
 
     Transaction: joins, holding the workflows. Source: C1, C14.
     """
-    held_up = taking_out.front(connection, ids, cause.failure().to_json())
+    failure = cause.failure().to_json()
+    held_up = taking_out.front(connection, ids, failure)
     deaths = [
         DecidedDeath(
             failed,
@@ -80,7 +81,7 @@ def take_out(
         died = Died(kept=deaths)
     else:
         died = part(engine, connection, deaths, opens=letters != "never")
-    taking_out.take_out(connection, deaths, why=cause.message, by=by, now=now)
+    taking_out.take_out(connection, deaths, failure=failure, why=cause.message, by=by, now=now)
     if died.kept:
         died.opened = open_letters(
             connection,

@@ -101,15 +101,24 @@ def front(connection: sa.Connection, ids: Sequence[UUID], failure: dict[str, obj
 
 
 def take_out(
-    connection: sa.Connection, deaths: Sequence[DecidedDeath], *, why: str, by: str, now: datetime
+    connection: sa.Connection,
+    deaths: Sequence[DecidedDeath],
+    *,
+    failure: dict[str, object],
+    why: str,
+    by: str,
+    now: datetime,
 ) -> None:
-    """Move steps to error and roll their workflows up. Transaction: joins; open the letters in it too."""
+    """Move steps to error with one failure and roll their workflows up.
+
+    Transaction: joins; open the letters in it too.
+    """
     connection.execute(
-        sa.text("select remand.take_out(:ids, :steps, cast(:failures as jsonb[]), :why, :by, :now)"),
+        sa.text("select remand.take_out(:ids, :steps, cast(:failure as jsonb), :why, :by, :now)"),
         {
             "ids": [death.failed.workflow_id for death in deaths],
             "steps": [death.failed.step for death in deaths],
-            "failures": [json.dumps(death.failed.failure) for death in deaths],
+            "failure": json.dumps(failure),
             "why": why,
             "by": by,
             "now": now,
