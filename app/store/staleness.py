@@ -22,9 +22,11 @@ select s.workflow_id, t.namespace, t.name as template, t.version, s.state, s.cre
   from remand.staleness({ids}, cast(:settings as jsonb), :now) s
   join remand.templates t on t.id = s.template_id
 """
-_STALE = sa.text(
-    _COLUMNS.format(ids="array(select remand.stale_candidates(cast(:settings as jsonb), :now, false))")
-    + " where s.takes_out order by s.stale_at, s.workflow_id limit :limit"
+_CANDIDATES = "array(select remand.stale_candidates(cast(:settings as jsonb), :now, false))"
+_ORDER = " where s.takes_out order by s.stale_at, s.workflow_id limit :limit"
+_STALE = sa.text(_COLUMNS.format(ids=_CANDIDATES) + _ORDER)
+_STALE_IDS = sa.text(
+    f"select s.workflow_id from remand.staleness({_CANDIDATES}, cast(:settings as jsonb), :now) s{_ORDER}"
 )
 _UNWARNED = sa.text(
     _COLUMNS.format(ids="array(select remand.stale_candidates(cast(:settings as jsonb), :now, true, true))")
@@ -115,6 +117,11 @@ def find_stale(connection: sa.Connection, settings: str, now: datetime, limit: i
     """Return what is to be taken out of work, stale for longest first. Transaction: joins."""
     rows = connection.execute(_STALE, {"settings": settings, "now": now, "limit": limit})
     return [_standing(row) for row in rows]
+
+
+def find_stale_ids(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[UUID]:
+    """Return of what `find_stale` finds the ids only. Transaction: joins."""
+    return list(connection.scalars(_STALE_IDS, {"settings": settings, "now": now, "limit": limit}))
 
 
 def find_unwarned(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[Standing]:

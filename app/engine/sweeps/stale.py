@@ -73,8 +73,8 @@ def _take_all(engine: Engine) -> tuple[int, int]:
     while True:
         with engine.database.begin() as connection:
             now = engine.now(connection)
-            found = staleness.find_stale(connection, settings_of(engine), now, FOUND_AT_ONCE)
-        ids = [one.workflow_id for one in found if one.workflow_id not in tried]
+            found = staleness.find_stale_ids(connection, settings_of(engine), now, FOUND_AT_ONCE)
+        ids = [one for one in found if one not in tried]
         if not ids:
             return letters, errors
         tried.update(ids)
