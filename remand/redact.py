@@ -77,6 +77,28 @@ def redact_json(value: Any, keys: Iterable[str]) -> Any:
     return root[0]
 
 
+def is_clean(text: str, keys: Iterable[str]) -> bool:
+    """Say at a glance whether there is nothing in a text that the functions here would mask.
+
+    Of any text, or of a JSON value's whose letters are not escaped. False: there may be something.
+    """
+    folded = text.casefold()
+    for rarest, others in _tell_tales(tuple(keys)):  # the look at one word is all that most texts cost
+        if rarest in folded and all(word in folded for word in others):
+            return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _tell_tales(keys: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return words of which a text has all of one entry wherever something is masked, the longest first."""
+    # The last two are an "i" to a pattern that ignores case, not to `casefold`.
+    shapes = ("://", "bearer", "basic", "token", "rmd_", "password", "passwd", "pwd", "\u0131", "i\u0307")
+    named = (sorted((w for w in _plain(key).split("_") if w), key=len, reverse=True) for key in keys)
+    entries = dict.fromkeys(tuple(words) for words in [*([one] for one in shapes), *named] if words)
+    return tuple((words[0], words[1:]) for words in entries)
+
+
 def is_secret(name: str, keys: Iterable[str]) -> bool:
     """Say whether a name has the words of a key in it: `dbPassword`, `X-Api-Key`, but not `tokenizer`."""
     return _is_secret(name, tuple(keys))

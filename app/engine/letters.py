@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +24,7 @@ from app.store.snapshots import read_snapshots, worker_names
 from app.store.templates import Templates
 from app.telemetry import log
 from remand.fingerprint import digest, fingerprint, masked
-from remand.redact import redact_json
+from remand.redact import is_clean, redact_json
 
 SYSTEM = "remand"
 
@@ -56,12 +57,9 @@ def open_letters(
         connection, [death.failed.workflow_id for death in deaths], settings.snapshot_max_bytes
     )
     # Made once for all the deaths of a workflow: a wide one has many, and many steps.
-    snapshots = {
-        workflow_id: fit(redact_json(parts, settings.redact_keys), settings.snapshot_max_bytes)
-        for workflow_id, parts in read.items()
-    }
+    snapshots = {workflow_id: _storable(text, settings) for workflow_id, text in read.items()}
     workers = worker_names(connection, [death.failed.worker for death in deaths])
-    causes = [_cause(death, templates.get(death.failed.template_id).template) for death in deaths]
+    causes = _causes(deaths, templates)
     groups = ensure_groups(connection, causes, now)
     note_reopened(connection, groups.reopened, now)
     of = [templates.get(death.failed.template_id).template for death in deaths]
@@ -102,11 +100,19 @@ def open_letters(
     return opened
 
 
+def _storable(snapshot: str, settings: Settings) -> str:
+    """Mask what is secret and leave out what is too much; most snapshots need neither."""
+    keys, most = settings.redact_keys, settings.snapshot_max_bytes
+    if len(snapshot.encode()) <= most and is_clean(snapshot, keys):
+        return snapshot
+    return json.dumps(fit(redact_json(json.loads(snapshot), keys), most))
+
+
 def _store(
     connection: Connection,
     deaths: Sequence[DecidedDeath],
     row: Callable[[int], dict[str, Any]],
-    snapshots: Mapping[UUID, dict[str, Any]],
+    snapshots: Mapping[UUID, str],
     now: datetime,
 ) -> list[tuple[int, UUID]]:
     """Insert the rows of deaths whose workflow has no open entry, note the others there; set-based.
@@ -140,8 +146,8 @@ def _store(
         author=SYSTEM,
         now=now,
     )
-    for workflow_id in {deaths[place].failed.workflow_id: None for place in noted}:
-        dlq.change_letter(connection, known[workflow_id], snapshot=snapshots[workflow_id])
+    again = {deaths[place].failed.workflow_id for place in noted}
+    dlq.renew_snapshots(connection, {known[one]: snapshots[one] for one in again})
     return sorted(opened)
 
 
@@ -181,6 +187,19 @@ def log_opened(opened: Sequence[Opened]) -> None:
             category=failed.failure["classification"]["category"],
             error=failed.failure["error_class"],
         )
+
+
+def _causes(deaths: Sequence[DecidedDeath], templates: Templates) -> list[Cause]:
+    # What is taken out of work shares one failure: its letters need not be read for their cause one by one.
+    known: dict[tuple[int, int, str], Cause] = {}
+    causes = []
+    for death in deaths:
+        failed = death.failed
+        key = (id(failed.failure), failed.template_id, failed.step)
+        if key not in known:
+            known[key] = _cause(death, templates.get(failed.template_id).template)
+        causes.append(known[key])
+    return causes
 
 
 def _cause(death: DecidedDeath, template: Template) -> Cause:
@@ -225,7 +244,7 @@ def _row(
     template: Template,
     group_id: UUID,
     dead_queue: str,
-    snapshot: dict[str, Any],
+    snapshot: str,
     worker: str,
     now: datetime,
     planned: Mapping[str, Any],

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.domain.errors import DeadLetterNotFound
 from app.domain.states import DeadLetterStatus
@@ -18,6 +19,17 @@ from app.store.session import Database
 from app.store.tables import dead_letter_notes, dead_letters
 
 OPEN = ("pending", "investigating")
+AT_ONCE_BYTES = 8_000_000
+# One value for many rows: the driver is spared a value for each of their columns.
+_OPEN_LETTERS: Final = """
+insert into remand.dead_letters as l ({0})
+select {0} from jsonb_populate_recordset(null::remand.dead_letters, cast(:rows as jsonb))
+on conflict (source, source_id) do nothing returning l.id
+"""
+_RENEW = sa.text("""
+update remand.dead_letters l set snapshot = cast(n.snapshot as jsonb)
+  from unnest(cast(:ids as uuid[]), cast(:snapshots as text[])) n(id, snapshot) where l.id = n.id
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +249,43 @@ def take_due(connection: sa.Connection, now: datetime, limit: int) -> list[Due]:
 def insert_letters(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> set[UUID]:
     """Open entries; return the ids of those that are stored: not those of what was moved before.
 
+    `rows`: values by column, the same columns in each; `snapshot` is the text of a JSON object.
+
     Transaction: joins. Idempotent: by source id.
     """
-    if not rows:
-        return set()
-    statement = insert(dead_letters).on_conflict_do_nothing(index_elements=["source", "source_id"])
-    return set(connection.scalars(statement.returning(dead_letters.c.id), [dict(row) for row in rows]))
+    stored: set[UUID] = set()
+    for some in _of_a_size([_row_text(row) for row in rows]):
+        columns = ", ".join(dead_letters.c[name].name for name in rows[0])
+        stored.update(
+            connection.scalars(sa.text(_OPEN_LETTERS.format(columns)), {"rows": f"[{','.join(some)}]"})
+        )
+    return stored
+
+
+def _row_text(row: Mapping[str, Any]) -> str:
+    plain = {name: value for name, value in row.items() if name != "snapshot"}
+    return f'{json.dumps(plain, default=str)[:-1]}, "snapshot": {row["snapshot"]}}}'
+
+
+def _of_a_size(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Part texts so that no statement is too large for the server, however large the snapshots are."""
+    some: list[str] = []
+    room = AT_ONCE_BYTES
+    for text in texts:
+        if some and len(text) > room:
+            yield some
+            some, room = [], AT_ONCE_BYTES
+        some.append(text)
+        room -= len(text)
+    if some:
+        yield some
+
+
+def renew_snapshots(connection: sa.Connection, snapshots: Mapping[UUID, str]) -> None:
+    """Give entries that the caller has locked another snapshot, as JSON text. Transaction: joins."""
+    if snapshots:
+        arguments = {"ids": list(snapshots), "snapshots": list(snapshots.values())}
+        connection.execute(_RENEW, arguments)
 
 
 def change_letter(connection: sa.Connection, letter_id: UUID, **values: Any) -> None:

@@ -147,10 +147,25 @@ def test_the_same_thing_is_not_moved_twice(harness: Harness) -> None:
     cancel(harness.engine, workflow_id, Who("ann"))
 
     with harness.database.begin() as connection:
-        again = dlq.insert_letters(connection, [{**values, "id": new_id()}])
+        again = dlq.insert_letters(
+            connection, [{**values, "id": new_id(), "snapshot": json.dumps(letter.snapshot)}]
+        )
 
     assert again == set()
     assert len(harness.letters(workflow_id)) == 1
+
+
+def test_letters_too_large_for_one_statement_are_stored_in_several(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=always(NO))
+    ids = {harness.submit("t/one", {"text": "x" * 1000}) for _ in range(5)}
+    monkeypatch.setattr(dlq, "AT_ONCE_BYTES", 5_000)
+
+    harness.run_until_quiet()
+
+    assert {harness.open_letter(one).workflow_id for one in ids} == ids
 
 
 def test_a_letter_and_the_failure_it_is_about_are_one_transaction(

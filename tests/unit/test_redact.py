@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remand import redact
-from remand.redact import MASK, is_secret, redact_json, redact_text
+from remand.redact import MASK, is_clean, is_secret, redact_json, redact_text
 
 KEYS = ["password", "passwd", "secret", "token", "api_key", "apikey", "authorization", "private_key"]
 
@@ -139,3 +141,45 @@ def test_long_text_takes_linear_time() -> None:
 )
 def test_what_is_passed_over_quickly_holds_nothing_to_mask(text: str) -> None:
     assert redact_text(text, KEYS) == redact._masked(text, KEYS)
+
+
+_TELLING = [
+    "rmd_",
+    "Bearer",
+    "basic",
+    "://",
+    "=",
+    ": ",
+    "passWord",
+    "API",
+    "Key",
+    "_",
+    "\u017f",
+    "\u0131",
+    "a" * 25,
+]
+_WORDS = st.lists(st.sampled_from([*_TELLING, " ", "pwd", "u:x@h", "auth", "orization", "\u212a"])).map(
+    "".join
+)
+
+
+@given(
+    st.recursive(_WORDS | st.none() | st.integers(), lambda one: st.lists(one) | st.dictionaries(_WORDS, one))
+)
+def test_what_is_clean_at_a_glance_holds_nothing_to_mask(value: Any) -> None:
+    if is_clean(json.dumps(value, ensure_ascii=False), KEYS):
+        assert redact_json(value, KEYS) == value
+
+
+@pytest.mark.parametrize("name", ["credential", "api_key", "authorization", "secret"])
+def test_a_letter_that_only_a_pattern_takes_for_another_is_not_clean(name: str) -> None:
+    alike = [one for one in map(chr, range(128, sys.maxunicode)) if re.fullmatch("[a-z]", one, re.IGNORECASE)]
+    assert alike
+    for one in alike:
+        for place in range(len(name)):
+            text = f"{name[:place]}{one}{name[place + 1 :]}=hunter2"
+            assert redact_text(text, [name]) == text or not is_clean(text, [name])
+
+
+def test_most_of_what_is_stored_is_clean_at_a_glance() -> None:
+    assert is_clean('{"at": "2026-11-28T14:27:55+00:00", "by": "sweep.stale", "input": {"key": 5}}', KEYS)
