@@ -11,7 +11,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from app.domain.staleness import Health, Lifecycle, StaleAction, Why
+from app.domain.staleness import PATIENT, Health, Lifecycle, StaleAction, Why
 from app.domain.states import WorkflowState
 from app.store.sweeping import Limits
 
@@ -22,17 +22,17 @@ select s.workflow_id, t.namespace, t.name as template, t.version, s.state, s.cre
   from remand.staleness({ids}, cast(:settings as jsonb), :now) s
   join remand.templates t on t.id = s.template_id
 """
+_JUDGED = "remand.staleness({0}, cast(:settings as jsonb), :now) s"
 _CANDIDATES = "array(select remand.stale_candidates(cast(:settings as jsonb), :now, false))"
-_ORDER = " where s.takes_out order by s.stale_at, s.workflow_id limit :limit"
-_STALE = sa.text(_COLUMNS.format(ids=_CANDIDATES) + _ORDER)
-_STALE_IDS = sa.text(
-    f"select s.workflow_id from remand.staleness({_CANDIDATES}, cast(:settings as jsonb), :now) s{_ORDER}"
-)
-_UNWARNED = sa.text(
-    _COLUMNS.format(ids="array(select remand.stale_candidates(cast(:settings as jsonb), :now, true, true))")
-    + " where s.health <> 'healthy' and s.why in ('worker_unavailable', 'lifetime', 'state')"
+_UNWARNED = "array(select remand.stale_candidates(cast(:settings as jsonb), :now, true, true))"
+_TAKES_OUT = " where s.takes_out order by s.stale_at, s.workflow_id limit :limit"
+_WARNS = (
+    " where s.health <> 'healthy' and s.why in ('worker_unavailable', 'lifetime', 'state')"
     " order by s.stale_at, s.workflow_id limit :limit"
 )
+_STALE = sa.text(_COLUMNS.format(ids=_CANDIDATES) + _TAKES_OUT)
+_STALE_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_CANDIDATES)}{_TAKES_OUT}")
+_UNWARNED_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_UNWARNED)}{_WARNS}")
 _SHOWN = sa.text(
     _COLUMNS.format(ids="array(select remand.stale_shown(cast(:settings as jsonb), :now, :oldest))")
     + " where s.health = any(:healths)"
@@ -92,6 +92,11 @@ class Standing:
     """The next sweep takes it out of work."""
 
     @property
+    def warns(self) -> bool:
+        """It is stale or soon will be, and does not wait with good reason: people are warned once."""
+        return self.health is not Health.HEALTHY and self.why not in PATIENT
+
+    @property
     def ref(self) -> str:
         """The template, "namespace/name:version"."""
         return f"{self.namespace}/{self.template}:{self.version}"
@@ -124,10 +129,9 @@ def find_stale_ids(connection: sa.Connection, settings: str, now: datetime, limi
     return list(connection.scalars(_STALE_IDS, {"settings": settings, "now": now, "limit": limit}))
 
 
-def find_unwarned(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[Standing]:
+def find_unwarned_ids(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[UUID]:
     """Return what people are to be warned of, soonest first. Transaction: joins; nothing is locked."""
-    rows = connection.execute(_UNWARNED, {"settings": settings, "now": now, "limit": limit})
-    return [_standing(row) for row in rows]
+    return list(connection.scalars(_UNWARNED_IDS, {"settings": settings, "now": now, "limit": limit}))
 
 
 def lock(connection: sa.Connection, ids: Sequence[UUID]) -> list[UUID]:

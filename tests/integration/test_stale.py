@@ -350,6 +350,21 @@ def test_it_goes_on_in_batches_until_nothing_is_left(harness_with: HarnessWith) 
     assert transactions == 1  # the test's clock stands still
 
 
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [("dlq", Swept(letters=21)), ("none", Swept(warned=21)), ("error", Swept(errors=21))],
+)
+def test_what_is_more_than_one_look_finds_is_dealt_with_once_each(
+    harness_with: HarnessWith, monkeypatch: pytest.MonkeyPatch, action: str, expected: Swept
+) -> None:
+    monkeypatch.setattr(sweeping, "FOUND_AT_ONCE", 5)
+    harness = harness_with(staleness={"batch_size": 2, "stale_action": action})
+    flood(harness, 21)
+
+    assert stale(harness.engine) == expected
+    assert stale(harness.engine) == NOTHING
+
+
 def test_of_two_at_once_one_works(harness: Harness) -> None:
     flood(harness, 21)
 

@@ -6,7 +6,7 @@ lock of its workflow, so that nothing is taken out that has moved since. Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -26,7 +26,9 @@ from app.store.session import Connection
 from app.store.staleness import Standing
 from app.telemetry import log
 
-FOUND_AT_ONCE: Final = 10_000
+# All that is stale or unwarned is judged at each look: a few looks must do, even for a million.
+FOUND_AT_ONCE: Final = 200_000
+_WARNED_AT_ONCE: Final = 1_000
 _BY: Final = "sweep.stale"
 
 
@@ -68,20 +70,26 @@ def stale(engine: Engine) -> Swept:
 
 
 def _take_all(engine: Engine) -> tuple[int, int]:
-    tried: set[UUID] = set()
     letters = errors = 0
+    for ids in _found(engine, staleness.find_stale_ids, engine.settings.staleness.batch_size):
+        kept, dropped = _take_batch(engine, ids)
+        letters, errors = letters + kept, errors + dropped
+    return letters, errors
+
+
+def _found(
+    engine: Engine, find: Callable[[Connection, str, datetime, int], list[UUID]], size: int
+) -> Iterator[list[UUID]]:
+    """Look until nothing new is found; yield it by batches, in its order, each workflow once."""
+    tried: set[UUID] = set()
     while True:
         with engine.database.begin() as connection:
-            now = engine.now(connection)
-            found = staleness.find_stale_ids(connection, settings_of(engine), now, FOUND_AT_ONCE)
-        ids = [one for one in found if one not in tried]
-        if not ids:
-            return letters, errors
-        tried.update(ids)
-        size = engine.settings.staleness.batch_size
-        for start in range(0, len(ids), size):
-            kept, dropped = _take_batch(engine, ids[start : start + size])
-            letters, errors = letters + kept, errors + dropped
+            found = find(connection, settings_of(engine), engine.now(connection), FOUND_AT_ONCE)
+        new = [one for one in found if one not in tried]
+        if not new:
+            return
+        tried.update(new)
+        yield from (new[start : start + size] for start in range(0, len(new), size))
 
 
 def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
@@ -153,19 +161,22 @@ def _by_cause(due: Iterable[Standing]) -> dict[Cause, list[UUID]]:
 
 def _warn_all(engine: Engine) -> int:
     """Warn of what will be stale soon, and of what is stale and stays: once each."""
-    warned = 0
-    while True:
-        with engine.database.begin() as connection:
-            now = engine.now(connection)
-            found = staleness.find_unwarned(connection, settings_of(engine), now, FOUND_AT_ONCE)
-            new = staleness.mark_warned(connection, [one.workflow_id for one in found], now)
-            told = [one for one in found if one.workflow_id in new]
-            enqueue_many(connection, engine.settings, [_notice(one, _kind(one)) for one in told], now)
-        for one in told:
-            _log_warned(one)
-        warned += len(told)
-        if not told:
-            return warned
+    return sum(
+        _warn_batch(engine, ids) for ids in _found(engine, staleness.find_unwarned_ids, _WARNED_AT_ONCE)
+    )
+
+
+def _warn_batch(engine: Engine, ids: Sequence[UUID]) -> int:
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+        standings = staleness.standings(connection, ids, settings_of(engine), now)
+        found = sorted((one for one in standings if one.warns), key=lambda one: one.stale_at)
+        new = staleness.mark_warned(connection, [one.workflow_id for one in found], now)
+        told = [one for one in found if one.workflow_id in new]
+        enqueue_many(connection, engine.settings, [_notice(one, _kind(one)) for one in told], now)
+    for one in told:
+        _log_warned(one)
+    return len(told)
 
 
 def _log_warned(one: Standing) -> None:
