@@ -8,6 +8,8 @@ import time
 from typing import Any
 
 from celery import Celery, chain, chord
+from celery.exceptions import TimeoutError as NotYet
+from celery.result import AsyncResult
 
 app = Celery(
     "canvas", broker=os.environ["REMAND_BROKER_URL"], backend=os.environ["REMAND_BROKER_URL"][:-1] + "1"
@@ -38,7 +40,7 @@ def throughput(name: str, workflows: int) -> float:
     started = time.monotonic()
     results = [shape(name, n).apply_async() for n in range(workflows)]
     for result in results:
-        result.get(timeout=300)
+        _wait(result)
     taken = time.monotonic() - started
     # Results unsubscribe when they are collected: let them do so while the broker is there.
     del result, results
@@ -51,9 +53,25 @@ def latencies(workflows: int) -> list[float]:
     taken = []
     for n in range(workflows):
         started = time.monotonic()
-        shape("chain", n).apply_async().get(timeout=60)
+        _wait(shape("chain", n).apply_async())
         taken.append(time.monotonic() - started)
     return taken
+
+
+def _wait(result: AsyncResult[Any], seconds: float = 60) -> None:
+    # Celery misses what is announced while it subscribes: only a look at what is stored ends such a wait.
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            result.get(timeout=0.1)
+        except NotYet:
+            if not result.ready():
+                if time.monotonic() > until:
+                    raise
+                continue
+        if result.failed():
+            raise RuntimeError(f"the canvas failed: {result.result!r}")
+        return
 
 
 def close() -> None:
