@@ -24,6 +24,7 @@ from app.store import archive as stored
 from app.store import archive_runs as books
 from app.store import diagnosis
 from app.store import partitions as live
+from app.store.alone import alone
 from app.store.archive import Archived, Between, Look, Rule
 from app.store.archive_runs import Run, Statistics, Sums
 from app.store.tables import PARTITIONED
@@ -107,7 +108,7 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
     Transaction: one for each period or batch. Idempotent: what is archived is not due.
     """
     until = monotonic() + engine.settings.archive.budget_seconds
-    with stored.alone(engine.database) as is_alone:
+    with alone(engine.database, "archive") as is_alone:
         if not is_alone:
             return Swept(is_alone=False)
         verify_pending(engine)

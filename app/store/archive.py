@@ -123,17 +123,6 @@ class Handed:
     run: Run | None = None
 
 
-@contextmanager
-def alone(database: Database) -> Iterator[bool]:
-    """Tell whether nobody else sweeps into the archive, and keep others from it until the end.
-
-    Transaction: own, which does nothing else: the lock goes with it, whatever becomes of this process.
-    """
-    with database.begin() as connection:
-        got = connection.exec_driver_sql("select pg_try_advisory_xact_lock(hashtext('remand.sweep.archive'))")
-        yield bool(got.scalar_one())
-
-
 def archived_periods(database: Database) -> list[Archived]:
     """Return the periods of the archive, in order of time. Transaction: own."""
     parents = [f"{table}_archive" for table in PARTITIONED]

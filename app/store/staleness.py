@@ -15,7 +15,6 @@ from app.domain.staleness import PATIENT, Health, Lifecycle, StaleAction, Why
 from app.domain.states import WorkflowState
 from app.store.sweeping import Limits
 
-_ONE_AT_A_TIME = sa.text("select pg_try_advisory_xact_lock(hashtext('remand.sweep.stale'))")
 _COLUMNS = """
 select s.workflow_id, t.namespace, t.name as template, t.version, s.state, s.created_at, s.born_at,
        s.sign_at, s.queue, s.health, s.why, s.since, s.stale_at, s.action, s.takes_out
@@ -106,11 +105,6 @@ def said(lifecycle: Lifecycle, limits: Limits) -> str:
     """Return what the database functions go by, as JSON."""
     told = {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause}
     return json.dumps({**lifecycle.model_dump(mode="json"), **told}, sort_keys=True)
-
-
-def is_alone(connection: sa.Connection) -> bool:
-    """Return whether no other stale sweep runs, and keep it so until the transaction ends."""
-    return bool(connection.scalar(_ONE_AT_A_TIME))
 
 
 def remember(connection: sa.Connection, settings: str) -> None:

@@ -27,6 +27,7 @@ from app.store import archive as stored
 from app.store import archive_runs as books
 from app.store import new_periods
 from app.store import partitions as live
+from app.store.alone import alone
 from app.store.archive_runs import Sums
 from app.store.ids import first_id_at
 from app.store.new_periods import Made, Patience
@@ -313,7 +314,7 @@ def test_a_second_sweep_leaves_the_first_alone(old: Harness) -> None:
     ended(old, 1)
     old.clock.now = DUE
 
-    with stored.alone(old.database) as first:
+    with alone(old.database, "archive") as first:
         assert first
         assert archive(old.engine) == Swept(is_alone=False)
 

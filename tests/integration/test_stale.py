@@ -21,6 +21,7 @@ from app.engine.staleness import would_take
 from app.engine.sweeps import stale as sweeping
 from app.engine.sweeps.stale import Swept, stale
 from app.store import staleness
+from app.store.alone import alone
 from app.store.session import Database
 from app.store.staleness import Standing
 from remand.errors import PermanentError, RetryableError
@@ -377,8 +378,8 @@ def test_of_two_at_once_one_works(harness: Harness) -> None:
 
 def test_while_another_runs_it_does_nothing(harness: Harness) -> None:
     flood(harness, 2)
-    with harness.database.begin() as connection:
-        assert staleness.is_alone(connection)
+    with alone(harness.database, "stale") as first:
+        assert first
         assert replace(stale(harness.engine), warned=0) == NOTHING
 
     assert sweep(harness) == Swept(letters=2)

@@ -21,6 +21,7 @@ from app.engine.notify import enqueue_many
 from app.engine.staleness import settings_of
 from app.engine.taking_out import Cause, Letters, log_taken, take_out
 from app.store import staleness
+from app.store.alone import alone
 from app.store.failures import DecidedDeath
 from app.store.session import Connection
 from app.store.staleness import Standing
@@ -55,8 +56,8 @@ def stale(engine: Engine) -> Swept:
     Idempotent: what was taken out of work is no longer in it. Killed half way, what was committed stays, and
     the next sweep goes on.
     """
-    with engine.database.begin() as alone:
-        if not staleness.is_alone(alone):
+    with alone(engine.database, "stale") as is_alone:
+        if not is_alone:
             return Swept()
         with engine.database.begin() as connection:
             staleness.remember(connection, settings_of(engine))
