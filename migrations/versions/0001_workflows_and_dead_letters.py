@@ -55,6 +55,7 @@ _FUNCTIONS = (
     "live_workers",
     "moves",
     "all_attempts",
+    "snapshots",
     "archived_moves",
     "archived_attempts",
     "archive_verdict",

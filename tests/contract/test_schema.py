@@ -15,6 +15,7 @@ from app.domain.transitions import RULES
 from app.store import schema
 from app.store.session import Database
 from app.store.tables import PARTITIONED, SCHEMA, metadata
+from migrations.draft import drafted
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = sorted((ROOT / "app/store/sql").glob("*.sql"))
@@ -104,6 +105,21 @@ def test_partitions_have_the_indexes_and_checks_of_their_tables(database: Databa
     # Of each the default partition and three months; of its twin in the archive the default alone.
     assert len(rows) == len(PARTITIONED) * 5
     assert [row for row in rows if row[2] != row[3] or row[4] < row[5]] == []
+
+
+@pytest.mark.parametrize("name", ["tables.sql", "transition_rule.sql"])
+def test_the_unreleased_migration_is_what_is_drafted(name: str) -> None:
+    assert drafted()[name] == (FROZEN / "0001" / name).read_text(), "make schema"
+
+
+def test_a_function_that_forbids_scans_compiles_nothing(database: Database) -> None:
+    # What is forbidden counts as dear beyond measure, and what is dear is compiled, for longer than it takes.
+    forbids = database.call(
+        "select proname, 'jit=off' = any(proconfig) from pg_proc where 'enable_seqscan=off' = any(proconfig)"
+    )
+
+    assert len(forbids) > 30
+    assert [name for name, is_off in forbids if not is_off] == []
 
 
 @pytest.mark.parametrize("path", FUNCTIONS, ids=lambda path: path.stem)

@@ -3,7 +3,7 @@
 -- Returns how many steps.
 create or replace function remand.withdraw_paused(p_ids uuid[], p_limit int, p_now timestamptz default null)
 returns int
-language plpgsql set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off set jit = off as $$
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
   v_ids uuid[]; v_workflows uuid[]; v_steps text[];

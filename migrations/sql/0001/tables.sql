@@ -57,8 +57,8 @@ CREATE TABLE remand.users (
   created_by TEXT NOT NULL,
   disabled_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
-  CONSTRAINT users_role CHECK (role IN ('viewer', 'operator', 'admin')),
-  CONSTRAINT users_name UNIQUE (name)
+  CONSTRAINT users_name UNIQUE (name),
+  CONSTRAINT users_role CHECK (role IN ('viewer', 'operator', 'admin'))
 );
 
 COMMENT ON TABLE remand.users IS 'People who may sign in to the dashboard.';
@@ -113,8 +113,8 @@ CREATE TABLE remand.api_tokens (
   used_at TIMESTAMP WITH TIME ZONE,
   revoked_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
-  CONSTRAINT api_tokens_role CHECK (role IN ('viewer', 'operator', 'admin')),
-  CONSTRAINT api_tokens_hash UNIQUE (token_hash)
+  CONSTRAINT api_tokens_hash UNIQUE (token_hash),
+  CONSTRAINT api_tokens_role CHECK (role IN ('viewer', 'operator', 'admin'))
 );
 
 CREATE INDEX api_tokens_by_end ON remand.api_tokens (coalesce(revoked_at, expires_at));
@@ -192,10 +192,10 @@ CREATE TABLE remand.workflows (
   stale_warned_at TIMESTAMP WITH TIME ZONE,
   restored_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
-  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
+  CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0),
   CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
-  CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0)
+  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually'))
 )
  PARTITION BY RANGE (id);
 
@@ -282,9 +282,9 @@ CREATE TABLE remand.steps (
   failure JSONB,
   result JSONB,
   PRIMARY KEY (workflow_id, name),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually')),
   CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually'))),
-  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0)
+  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually'))
 )
  PARTITION BY RANGE (workflow_id);
 
@@ -355,9 +355,9 @@ CREATE TABLE remand.attempts (
   due_at TIMESTAMP WITH TIME ZONE,
   explanation TEXT,
   PRIMARY KEY (workflow_id, step, attempt),
-  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
   CONSTRAINT attempt_from_one CHECK (attempt >= 1),
-  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead'))
+  CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead')),
+  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted'))
 )
  PARTITION BY RANGE (workflow_id);
 
@@ -434,10 +434,10 @@ CREATE TABLE remand.workflows_archive (
   stale_warned_at TIMESTAMP WITH TIME ZONE,
   restored_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
-  CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
   CONSTRAINT complete_means_all_done CHECK (state <> 'complete' OR open_steps = 0),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually')),
-  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9)
+  CONSTRAINT counters_not_negative CHECK (open_steps >= 0 AND error_steps >= 0),
+  CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually'))
 )
  PARTITION BY RANGE (id);
 
@@ -517,8 +517,8 @@ CREATE TABLE remand.steps_archive (
   result JSONB,
   PRIMARY KEY (workflow_id, name),
   CONSTRAINT ended_means_final CHECK ((ended_at IS NOT NULL) = (state IN ('complete', 'error', 'cancelled', 'resolved_manually'))),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually')),
-  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0)
+  CONSTRAINT open_parents_not_negative CHECK (open_parents >= 0),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually'))
 )
  PARTITION BY RANGE (workflow_id);
 
@@ -589,9 +589,9 @@ CREATE TABLE remand.attempts_archive (
   due_at TIMESTAMP WITH TIME ZONE,
   explanation TEXT,
   PRIMARY KEY (workflow_id, step, attempt),
-  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted')),
+  CONSTRAINT attempt_from_one CHECK (attempt >= 1),
   CONSTRAINT decision_known CHECK (decision IN ('retry', 'dead')),
-  CONSTRAINT attempt_from_one CHECK (attempt >= 1)
+  CONSTRAINT outcome_known CHECK (outcome IN ('complete', 'failed', 'timed_out', 'lost', 'interrupted'))
 )
  PARTITION BY RANGE (workflow_id);
 
@@ -708,9 +708,9 @@ CREATE TABLE remand.breakers (
   by TEXT NOT NULL,
   reason TEXT,
   PRIMARY KEY (name),
-  CONSTRAINT state_known CHECK (state IN ('closed', 'open', 'half_open')),
+  CONSTRAINT probe_at_means_open CHECK (probe_at IS NULL OR state = 'open'),
   CONSTRAINT releasing_means_closed CHECK (releasing_since IS NULL OR state = 'closed'),
-  CONSTRAINT probe_at_means_open CHECK (probe_at IS NULL OR state = 'open')
+  CONSTRAINT state_known CHECK (state IN ('closed', 'open', 'half_open'))
 );
 
 CREATE INDEX breakers_gating ON remand.breakers (name) WHERE state <> 'closed' OR releasing_since IS NOT NULL;
@@ -870,9 +870,9 @@ CREATE TABLE remand.dead_letter_groups (
   reopenings INTEGER DEFAULT 0 NOT NULL,
   PRIMARY KEY (id),
   UNIQUE (fingerprint),
-  CONSTRAINT state_known CHECK (state IN ('open', 'investigating', 'resolved')),
   CONSTRAINT investigated_by_whom CHECK (state <> 'investigating' OR owner IS NOT NULL),
-  CONSTRAINT resolved_when CHECK (state <> 'resolved' OR resolved_at IS NOT NULL)
+  CONSTRAINT resolved_when CHECK (state <> 'resolved' OR resolved_at IS NOT NULL),
+  CONSTRAINT state_known CHECK (state IN ('open', 'investigating', 'resolved'))
 );
 
 CREATE INDEX dead_letter_groups_by_cause ON remand.dead_letter_groups (cause);
@@ -1065,10 +1065,10 @@ CREATE TABLE remand.notifications (
   sent_at TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (id),
   CONSTRAINT kind_known CHECK (kind IN ('workflow_stale_soon', 'workflow_stale', 'dead_letter_opened', 'group_opened', 'group_grew', 'group_reopened', 'breaker_opened', 'redrive_stopped', 'sweep_failing', 'partition_missing')),
-  CONSTRAINT state_known CHECK (state IN ('pending', 'sent', 'given_up')),
-  CONSTRAINT sent_when CHECK ((sent_at IS NOT NULL) = (state = 'sent')),
+  CONSTRAINT notifications_once UNIQUE (target, kind, subject_id, occurrence),
   CONSTRAINT sent_in_a_message CHECK (state <> 'sent' OR message_id IS NOT NULL),
-  CONSTRAINT notifications_once UNIQUE (target, kind, subject_id, occurrence)
+  CONSTRAINT sent_when CHECK ((sent_at IS NOT NULL) = (state = 'sent')),
+  CONSTRAINT state_known CHECK (state IN ('pending', 'sent', 'given_up'))
 );
 
 CREATE INDEX notifications_by_age ON remand.notifications (created_at);
@@ -1141,11 +1141,11 @@ CREATE TABLE remand.run_queue (
   pid INTEGER,
   lease_until TIMESTAMP WITH TIME ZONE,
   PRIMARY KEY (workflow_id, step),
-  CONSTRAINT phase_known CHECK (phase IN ('ready', 'claimed', 'failed', 'waiting', 'settling')),
-  CONSTRAINT claimed_means_worker CHECK ((phase IN ('claimed', 'settling')) = (worker IS NOT NULL)),
   CONSTRAINT claimed_means_lease CHECK ((phase = 'claimed') = (lease_until IS NOT NULL)),
+  CONSTRAINT claimed_means_worker CHECK ((phase IN ('claimed', 'settling')) = (worker IS NOT NULL)),
   CONSTRAINT gate_known CHECK (gate IN ('held', 'passed')),
-  CONSTRAINT held_means_waiting CHECK (gate <> 'held' OR phase = 'waiting')
+  CONSTRAINT held_means_waiting CHECK (gate <> 'held' OR phase = 'waiting'),
+  CONSTRAINT phase_known CHECK (phase IN ('ready', 'claimed', 'failed', 'waiting', 'settling'))
 )
  WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.2);
 
@@ -1314,14 +1314,14 @@ CREATE TABLE remand.redrives (
   skipped INTEGER DEFAULT 0 NOT NULL,
   not_found INTEGER DEFAULT 0 NOT NULL,
   PRIMARY KEY (id),
-  CONSTRAINT state_known CHECK (state IN ('planned', 'pending', 'canary', 'running', 'paused', 'stopped', 'cancelled', 'finished')),
-  CONSTRAINT verb_known CHECK (verb IN ('requeue', 'resolve', 'cancel', 'give_up')),
-  CONSTRAINT rate_is_positive CHECK (rate_per_second > 0),
+  CONSTRAINT ended_means_over CHECK ((ended_at IS NOT NULL) = (state IN ('finished', 'cancelled'))),
+  CONSTRAINT every_letter_counted CHECK (total = waiting + sent + succeeded + failed + skipped + not_found),
   CONSTRAINT priority_range CHECK (priority BETWEEN 0 AND 9),
+  CONSTRAINT rate_is_positive CHECK (rate_per_second > 0),
   CONSTRAINT share_is_a_share CHECK (success_share > 0 AND success_share <= 1),
   CONSTRAINT started_by_whom CHECK ((started_at IS NULL) = (started_by IS NULL)),
-  CONSTRAINT ended_means_over CHECK ((ended_at IS NOT NULL) = (state IN ('finished', 'cancelled'))),
-  CONSTRAINT every_letter_counted CHECK (total = waiting + sent + succeeded + failed + skipped + not_found)
+  CONSTRAINT state_known CHECK (state IN ('planned', 'pending', 'canary', 'running', 'paused', 'stopped', 'cancelled', 'finished')),
+  CONSTRAINT verb_known CHECK (verb IN ('requeue', 'resolve', 'cancel', 'give_up'))
 );
 
 CREATE INDEX redrives_ended ON remand.redrives (ended_at) WHERE ended_at IS NOT NULL;
@@ -1729,8 +1729,8 @@ CREATE TABLE remand.queue_settings (
   by TEXT NOT NULL,
   PRIMARY KEY (queue),
   FOREIGN KEY(dead_queue) REFERENCES remand.dead_queues (name),
-  CONSTRAINT not_itself CHECK (dead_queue <> queue),
-  CONSTRAINT expiry_is_positive CHECK (expire_after_seconds > 0)
+  CONSTRAINT expiry_is_positive CHECK (expire_after_seconds > 0),
+  CONSTRAINT not_itself CHECK (dead_queue <> queue)
 );
 
 COMMENT ON TABLE remand.queue_settings IS 'What is set for a plain queue.';
@@ -1785,13 +1785,13 @@ CREATE TABLE remand.dead_letters (
   UNIQUE (source, source_id),
   FOREIGN KEY(group_id) REFERENCES remand.dead_letter_groups (id),
   FOREIGN KEY(dead_queue) REFERENCES remand.dead_queues (name),
-  CONSTRAINT status_known CHECK (status IN ('pending', 'investigating', 'requeued', 'manually_resolved', 'permanently_failed', 'cancelled')),
-  CONSTRAINT reason_known CHECK (reason IN ('permanent_failure', 'max_retries_exceeded', 'staleness_timeout', 'expired', 'worker_unavailable', 'worker_lost', 'dependency_cycle_detected', 'manual_dlq')),
   CONSTRAINT category_known CHECK (category IN ('transient', 'network', 'resource', 'permission', 'validation', 'permanent')),
-  CONSTRAINT closed_means_closed_at CHECK ((closed_at IS NOT NULL) = (status NOT IN ('pending', 'investigating'))),
-  CONSTRAINT closed_by_whom CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
   CONSTRAINT claimed_by_whom CHECK (status <> 'investigating' OR claimed_by IS NOT NULL),
-  CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL)
+  CONSTRAINT closed_by_whom CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
+  CONSTRAINT closed_means_closed_at CHECK ((closed_at IS NOT NULL) = (status NOT IN ('pending', 'investigating'))),
+  CONSTRAINT reason_known CHECK (reason IN ('permanent_failure', 'max_retries_exceeded', 'staleness_timeout', 'expired', 'worker_unavailable', 'worker_lost', 'dependency_cycle_detected', 'manual_dlq')),
+  CONSTRAINT requeued_means_open CHECK (requeue_at IS NULL OR closed_at IS NULL),
+  CONSTRAINT status_known CHECK (status IN ('pending', 'investigating', 'requeued', 'manually_resolved', 'permanently_failed', 'cancelled'))
 );
 
 CREATE INDEX dead_letters_by_group ON remand.dead_letters (group_id, id DESC);
@@ -1908,9 +1908,9 @@ CREATE TABLE remand.redrive_items (
   PRIMARY KEY (redrive_id, position),
   UNIQUE (redrive_id, letter_id),
   FOREIGN KEY(redrive_id) REFERENCES remand.redrives (id) ON DELETE CASCADE,
-  CONSTRAINT state_known CHECK (state IN ('waiting', 'sent', 'succeeded', 'failed', 'skipped', 'not_found')),
   CONSTRAINT not_found_has_no_workflow CHECK ((state = 'not_found') = (workflow_id IS NULL)),
-  CONSTRAINT sent_when CHECK (state NOT IN ('sent', 'succeeded', 'failed') OR sent_at IS NOT NULL)
+  CONSTRAINT sent_when CHECK (state NOT IN ('sent', 'succeeded', 'failed') OR sent_at IS NOT NULL),
+  CONSTRAINT state_known CHECK (state IN ('waiting', 'sent', 'succeeded', 'failed', 'skipped', 'not_found'))
 );
 
 CREATE INDEX redrive_items_failed ON remand.redrive_items (redrive_id, position) WHERE state = 'failed';
