@@ -71,13 +71,8 @@ def main() -> None:
 
 def measure(database: Database, live: int, stale_ones: int) -> dict[str, float]:
     """Return the seconds until all stale ones are in the queue, and the milliseconds of an idle sweep."""
-    harness = Harness(database, FakeClock(datetime.now(UTC)))
-    harness.worker.beat()
-    harness.database.call("update remand.workers set started_at = started_at - interval '1 day'")
-    for queue in ("steps", "far"):
-        harness.publish(shape(queue, {"a": ()}, each={"a": {"queue": queue}}))
     begun = time.perf_counter()
-    _fill(harness, "steps", live, hours=2)
+    harness = crowd(database, live)
     _say(f"{live:,} workflows made in {time.perf_counter() - begun:.0f} s")
     idle = [_timed(harness, Swept()) for _ in range(_IDLE)]
     _fill(harness, "far", stale_ones, hours=1)
@@ -86,6 +81,17 @@ def measure(database: Database, live: int, stale_ones: int) -> dict[str, float]:
         "stale_s": round(seconds, 3),
         "idle_sweep_ms": round(statistics.median(idle) * 1000, 1),
     }
+
+
+def crowd(database: Database, live: int) -> Harness:
+    """Return a site with as many live workflows, none of them stale; those of queue `far` would be."""
+    harness = Harness(database, FakeClock(datetime.now(UTC)))
+    harness.worker.beat()
+    harness.database.call("update remand.workers set started_at = started_at - interval '1 day'")
+    for queue in ("steps", "far"):
+        harness.publish(shape(queue, {"a": ()}, each={"a": {"queue": queue}}))
+    _fill(harness, "steps", live, hours=2)
+    return harness
 
 
 def _fill(harness: Harness, queue: str, workflows: int, hours: float) -> None:

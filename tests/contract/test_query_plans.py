@@ -1,7 +1,8 @@
-"""No query of the engine costs more because of what is finished: rows read beside a million old ones.
+"""No query of the engine costs more because of what is finished, no sweep because of what is alive.
 
 What a plan says is not what it does, so the server's own counters are asked: rows that a scan or an index
-gave out on the partitioned tables while a verb ran, first without statistics, then with them.
+gave out on the partitioned tables while a verb ran beside a million old rows, first without statistics, then
+with them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from app.domain.states import WorkflowState
 from app.engine import operate, overview
 from app.engine.operate import Who
 from app.engine.sweeps.partitions import partitions
+from app.engine.sweeps.stale import Swept, stale
 from app.store import dlq, pulse, standing, sweeping, workflow_search, workflows
 from app.store.ids import find_id
 from app.store.run_queue import Completed
@@ -24,6 +26,7 @@ from app.store.session import Database
 from app.store.workflow_search import WorkflowFilter
 from app.store.workflows import lock_workflow
 from remand import PermanentError
+from tests.benchmarks.staleness import crowd
 from tests.support.databases import Cluster
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, always, fails, shape
@@ -78,7 +81,11 @@ select (select coalesce(sum(seq_tup_read), 0) from pg_stat_user_tables
      + (select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes
          where schemaname = 'remand' and relname ~ %(tables)s)
 """
-_TABLES = "^(workflows|steps|attempts|history|dead_letters)(_|$)"
+_TABLES = "^(workflows|steps|attempts|history|dead_letters|run_queue)(_|$)"
+LIVE_WORKFLOWS = 100_000
+"""With fewer Postgres finds the good plan by itself."""
+PLANNED_ANEW = 5
+"""After so many calls in a session Postgres may take one plan for all values."""
 
 
 @pytest.fixture(scope="module")
@@ -239,3 +246,24 @@ def test_nothing_that_is_finished_is_read_again(harness: Harness, act: Callable[
 
     print(f"{act.__name__}: {read} rows")
     assert read < FEW_ROWS
+
+
+@pytest.fixture(scope="module")
+def busy(cluster: Cluster) -> Iterator[Harness]:
+    with cluster.fresh() as url:
+        database = Database(url, pool_size=2)
+        yield crowd(database, LIVE_WORKFLOWS)
+        database.dispose()
+
+
+def test_the_counter_sees_a_scan_of_what_is_alive(busy: Harness) -> None:
+    scan = "select count(*) from remand.run_queue where dependency = 'nobody'"
+
+    assert rows_read(busy.database, lambda: busy.database.call(scan)) >= LIVE_WORKFLOWS
+
+
+def test_what_is_alive_and_well_is_not_read_by_the_stale_sweep(busy: Harness) -> None:
+    for _ in range(PLANNED_ANEW + 1):
+        assert stale(busy.engine) == Swept()
+
+    assert rows_read(busy.database, lambda: stale(busy.engine)) < FEW_ROWS
