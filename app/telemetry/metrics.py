@@ -15,6 +15,19 @@ Source = Literal["database", "process"]
 
 _SHORT: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _LONG: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
+_AGES: Final = (
+    60.0,
+    300.0,
+    900.0,
+    1800.0,
+    3600.0,
+    10_800.0,
+    43_200.0,
+    86_400.0,
+    259_200.0,
+    604_800.0,
+    2_592_000.0,
+)
 _SIZES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
 
@@ -103,6 +116,13 @@ BELLS: Final = _counted(
     "queue outcome",
 )
 SWEEP_SECONDS: Final = _measured("remand_sweep_duration_seconds", "Time of a run of a sweep.", "sweep", _LONG)
+TIME_UNTIL_STALE: Final = _measured(
+    "remand_time_until_stale_seconds",
+    "Age of workflows that the stale sweep took out of work: since they were submitted, or a person last"
+    " let them go on. Why: worker_unavailable, lifetime, state.",
+    "why",
+    _AGES,
+)
 LOGGED_EVENTS: Final = _counted(
     "remand_logged_events_total", "Events of the log, written or below its level, by name.", "event"
 )

@@ -19,6 +19,7 @@ from app.engine.operate import Who, claim_letter, give_up_letter, requeue_letter
 from app.engine.pauses import pause_queue
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.runs import Sweep, SweepRuns
+from app.engine.sweeps.stale import stale
 from app.server import create
 from app.store import groups
 from app.store import partitions as stored
@@ -416,6 +417,21 @@ def test_what_the_server_itself_counts_is_told_with_the_rest(web: Web) -> None:
     found = Numbers.of(client.get("/metrics").text)
 
     assert found.all("bells_total") == {("steps", "sent"): 1}
+
+
+def test_how_old_it_was_is_counted_of_what_went_stale(harness: Harness, web: Web) -> None:
+    client = web.program("viewer", scopes=[Permission.METRICS_READ])
+    harness.worker.beat()
+    harness.publish(FAR)
+    harness.submit_many("t/far", range(3))
+    harness.advance(2000)
+
+    assert stale(harness.engine).letters == 3
+    assert stale(harness.engine).letters == 0
+
+    found = Numbers.of(client.get("/metrics").text)
+    assert found.all("time_until_stale_seconds_count") == {("worker_unavailable",): 3}
+    assert found.one("time_until_stale_seconds_sum", "worker_unavailable") == 6000
 
 
 def _raise(error: Exception) -> None:

@@ -26,6 +26,8 @@ from app.store.failures import DecidedDeath
 from app.store.session import Connection
 from app.store.staleness import Standing
 from app.telemetry import log
+from app.telemetry.metrics import TIME_UNTIL_STALE
+from app.telemetry.tally import observe
 
 # All that is stale or unwarned is judged at each look: a few looks must do, even for a million.
 FOUND_AT_ONCE: Final = 200_000
@@ -110,6 +112,8 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
         enqueue_many(connection, engine.settings, told, now)
     for one in died:
         log_taken(one)
+    for stale_one in due:
+        observe(TIME_UNTIL_STALE, (now - stale_one.born_at).total_seconds(), stale_one.why)
     return _workflows(one.kept for one in died), _workflows(one.dropped for one in died)
 
 
