@@ -85,7 +85,8 @@ _FUNCTIONS = (
 )
 _PARTITIONED = ("workflows", "steps", "attempts", "history")
 _SHOWN_TO_READERS = (
-    "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps"
+    "schema_version", "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers",
+    "template_steps",
 )  # fmt: skip
 _ARCHIVE = tuple(f"{table}_archive" for table in _PARTITIONED)
 _LARGE_VALUES = (

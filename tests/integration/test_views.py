@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.engine import make_url
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.line import run
@@ -154,7 +159,7 @@ def test_a_reader_may_read_every_view_and_nothing_that_users_put_in(
     own: OwnPostgres, any_broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     database = Database(own.url)
-    database.call("create role remand_reader login")
+    database.call("create role remand_reader login password 'reads'")
     monkeypatch.setenv("REMAND_DATABASE_URL", own.url)
     monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
     monkeypatch.chdir(tmp_path)
@@ -166,12 +171,26 @@ def test_a_reader_may_read_every_view_and_nothing_that_users_put_in(
         connection.exec_driver_sql("set local role remand_reader")
         for view in views:
             connection.exec_driver_sql(f"select * from remand.{view}")
+    reader = (
+        make_url(own.url)
+        .set(username="remand_reader", password="reads")
+        .render_as_string(hide_password=False)
+    )
+    tab = subprocess.run(
+        [sys.executable, "-c", "import json; from workers.flower_tab import look; print(json.dumps(look()))"],
+        env={**os.environ, "REMAND_DATABASE_URL": reader},
+        capture_output=True,
+        text=True,
+    )
     database.dispose()
 
     assert {"v_dlq_dashboard", "v_dlq_investigation_queue", "v_archive_statistics"} <= views
     assert found - views == {
-        "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps"
+        "run_queue", "pauses", "breakers", "breaker_moves", "traffic", "workers", "template_steps",
+        "schema_version",
     }  # fmt: skip
+    assert tab.returncode == 0, tab.stderr
+    assert json.loads(tab.stdout).keys() == {"queues", "breakers"}, tab.stdout
 
 
 def test_the_guide_lets_a_reader_in_who_then_runs_its_queries(harness: Harness) -> None:
