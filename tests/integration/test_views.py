@@ -181,6 +181,7 @@ def test_a_reader_may_read_every_view_and_nothing_that_users_put_in(
         env={**os.environ, "REMAND_DATABASE_URL": reader},
         capture_output=True,
         text=True,
+        check=False,
     )
     database.dispose()
 
