@@ -16,6 +16,8 @@ from app.cli.line import run
 from app.domain.access import Role
 from app.domain.notices import NoticeKind
 from app.domain.staleness import Health
+from app.engine import operate
+from app.engine.operate import Who
 from app.engine.staleness import shown
 from app.engine.sweeps.stale import Swept, stale
 from app.store.session import Database
@@ -122,6 +124,19 @@ def test_an_end_in_error_is_told_as_stale(database: Database) -> None:
     assert stale(harness.engine) == Swept(errors=1)
 
     assert kinds(harness) == [("workflow_stale", str(workflow))]
+
+
+def test_an_end_in_error_is_told_each_time_that_a_person_sent_it_back(database: Database) -> None:
+    harness = noted(database, staleness={"stale_action": "error"})
+    workflow = far(harness)
+    harness.advance(HALF_HOUR)
+    assert stale(harness.engine) == Swept(errors=1)
+
+    operate.restart_from(harness.engine, workflow, "far", Who("ann"))
+    harness.advance(HALF_HOUR)
+    assert stale(harness.engine) == Swept(errors=1)
+
+    assert kinds(harness) == [("workflow_stale", str(workflow))] * 2
 
 
 def test_what_waits_its_turn_or_for_a_person_warns_nobody_before_its_lifetime(database: Database) -> None:

@@ -224,7 +224,9 @@ def _notice(one: Standing, kind: NoticeKind) -> Notice:
         "stale_at": one.stale_at.isoformat(),
         "action": one.action,
     }
-    return Notice(kind, one.workflow_id, f"a workflow of {one.ref} {what}: {of}", facts)
+    # A person may send it back, and it may be stale again: that is told again. A warning comes once.
+    occurrence = f"{one.action} {one.since.isoformat()}" if kind is NoticeKind.WORKFLOW_STALE else ""
+    return Notice(kind, one.workflow_id, f"a workflow of {one.ref} {what}: {of}", facts, occurrence)
 
 
 def _workflows(deaths: Iterable[Sequence[DecidedDeath]]) -> int:
