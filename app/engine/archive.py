@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
-from app.domain.errors import Busy
+from app.domain.errors import ArchiveMismatch, Busy
 from app.domain.partitions import Period
 from app.domain.retention import Stay, Way, cutoff, due_at, kept_outcomes, way_of
 from app.engine.context import Engine
@@ -103,7 +104,8 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
     """Archive what is due, until nothing is left or the time is up. One run at a time; others do nothing.
 
     Raises:
-        ArchiveMismatch: what arrived is not what left; it was taken back.
+        ArchiveMismatch: what arrived is not what left; it was taken back. What else was due was archived.
+        Busy: others held the tables of a period all the time. The same.
 
     Transaction: one for each period or batch. Idempotent: what is archived is not due.
     """
@@ -113,12 +115,26 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
             return Swept(is_alone=False)
         verify_pending(engine)
         job = _job(engine, by, lambda: monotonic() < until)
-        for period in _due(job):
-            if job.has_time():
-                _move_period(job, period)
-        for found, between in _ranges(stored.archived_periods(engine.database)):
-            _move_batches(job, books.DEFAULT, found, between)
+        moves = [partial(_move_period, job, period) for period in _due(job)]
+        failed = _each(job, moves)
+        ranges = _ranges(stored.archived_periods(engine.database))
+        moves = [partial(_move_batches, job, books.DEFAULT, found, between) for found, between in ranges]
+        failed += _each(job, moves)
+        if failed:
+            raise failed[0]
         return Swept(job.workflows, job.periods, job.stayed, is_dry=job.has_time())
+
+
+def _each(job: _Job, moves: Sequence[Callable[[], None]]) -> list[ArchiveMismatch | Busy]:
+    """Do one after the other while there is time; one that cannot be done holds no other up."""
+    failed: list[ArchiveMismatch | Busy] = []
+    for move in moves:
+        if job.has_time():
+            try:
+                move()
+            except (ArchiveMismatch, Busy) as error:
+                failed.append(error)
+    return failed
 
 
 def plan(engine: Engine) -> list[Planned]:
@@ -254,7 +270,8 @@ def _deferred(period: Period, outcome: str) -> str:
 def _verify(engine: Engine, one: Run) -> None:
     """Count and hash what a run moved once more; hand it back if it is something else."""
     found = stored.sums(engine.database, stored.live_tables(one.period))
-    if found == one.sums:
+    # Whoever moves any of it looked before, as we do: then it is right that something else is there.
+    if found == one.sums or books.is_verified(engine.database, one):
         books.note_verified(engine.database, one, _now(engine))
         return
     told = (

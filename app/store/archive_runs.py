@@ -174,6 +174,24 @@ def statistics(database: Database) -> list[Statistics]:
     return [Statistics(*row) for row in rows]
 
 
+def unexported(database: Database) -> list[str]:
+    """Return the periods that hold what came after their last export had begun. Transaction: own."""
+    rows = database.call(
+        "select r.period from remand.archive_runs r join remand.v_archive_statistics s on s.period = r.period"
+        " where s.workflows > 0 group by r.period, s.starts_at"
+        " having max(r.ended_at) filter (where r.kind = 'archive')"
+        " > coalesce(max(r.started_at) filter (where r.kind = 'export'), '-infinity')"
+        " order by s.starts_at nulls first, r.period"
+    )
+    return [row[0] for row in rows]
+
+
+def is_verified(database: Database, run: Run) -> bool:
+    """Return whether somebody found again what a run moved. Transaction: own."""
+    rows = database.call("select verified_at is not null from remand.archive_runs where id = %s", (run.id,))
+    return bool(rows and rows[0][0])
+
+
 def _runs(database: Database, where: str, arguments: Mapping[str, Any]) -> list[Run]:
     rows = database.call(f"select {_SELECT} from remand.archive_runs {where}", arguments)
     return [_run(row) for row in rows]

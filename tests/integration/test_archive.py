@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import ModuleType
 from typing import Any
 from uuid import UUID
@@ -398,6 +398,52 @@ def test_a_period_that_arrives_as_something_else_is_handed_back(
     assert rows(old.database) == counts
     assert rows(old.database, "_archive") == [0, 0, 0, 0]
     assert not get_workflow(old.database, ids[0]).is_archived
+
+
+def test_who_restores_while_it_is_counted_again_is_not_taken_for_a_loss(
+    old: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = ended(old, 3)
+    old.clock.now = DUE
+    sums, calls = stored.sums, []
+
+    def slow(*arguments: Any) -> Sums:
+        calls.append(arguments)
+        if len(calls) == 2:
+            restore(old.engine, ids[:1], WHO)
+        return sums(*arguments)
+
+    monkeypatch.setattr(stored, "sums", slow)
+    assert archive(old.engine).workflows == 3
+
+    assert [get_workflow(old.database, one).is_archived for one in ids] == [False, True, True]
+    assert books.unverified(old.database) == []
+
+
+def test_a_period_that_cannot_go_holds_no_other_up(fresh_database: Database) -> None:
+    old = in_may(fresh_database, most_stragglers=0)
+    june = whole_period(Interval.MONTHLY, DUE - timedelta(days=20))
+    assert isinstance(new_periods.make_period(fresh_database, june, datetime.now(UTC), Patience()), Made)
+    ended(old, 1)
+    [live_one] = submitted(old, 1)
+    old.clock.now = june.starts_at
+    old.publish(shape("other", {"o": ()}))
+    others = submitted(old, 2, "t/other")
+    old.clock.now = DUE
+    assert archive(old.engine).workflows == 1
+    for one in (live_one, *others):
+        operate.cancel(old.engine, one, WHO)
+    fresh_database.call(
+        "insert into remand.attempts (workflow_id, step, attempt, outcome, ended_at)"
+        " values (%s, 'a', 1, 'failed', now())",
+        (first_id_at(OLD),),
+    )
+    old.clock.now = DUE.replace(month=9)
+
+    with pytest.raises(ArchiveMismatch, match="rows of no workflow"):
+        archive(old.engine)
+
+    assert all(get_workflow(old.database, one).is_archived for one in others)
 
 
 def test_a_batch_of_which_rows_are_lost_never_happened(fresh_database: Database) -> None:
