@@ -29,13 +29,13 @@ from app.store import archive as stored
 from app.store import archive_files, audit, schema
 from app.store import archive_runs as books
 from app.store.archive_runs import DEFAULT, Run, Sums
+from app.store.ids import new_id
 from app.store.session import Connection
 from app.store.tables import PARTITIONED
 from app.telemetry import log
 
 MANIFEST: Final = "manifest.json"
 _LEVEL: Final = 6
-_IDENTITIES: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,7 @@ class _Held:
 
 def unexported(engine: Engine) -> list[str]:
     """Return the periods that hold something which no export has. Transaction: own."""
-    return [
-        one.period
-        for one in books.statistics(engine.database)
-        if one.workflows
-        and (one.exported_at is None or (one.last_archived_at and one.last_archived_at > one.exported_at))
-    ]
+    return books.unexported(engine.database)
 
 
 def export(engine: Engine, name: str, directory: Path, who: Who) -> Exported:
@@ -112,7 +107,8 @@ def export(engine: Engine, name: str, directory: Path, who: Who) -> Exported:
     if place.exists():
         raise InputInvalid(f"{place} is there already", hint="name another directory, or move it away")
     started_at = _now(engine)
-    part = directory / f".{name}.{os.getpid()}.part"
+    # Its own: process ids repeat among containers that share a volume, and among threads.
+    part = directory / f".{name}.{new_id()}.part"
     try:
         part.mkdir(parents=True)
         files, sums = _write(engine, held, part)
@@ -148,8 +144,6 @@ def drop(engine: Engine, name: str, who: Who) -> Dropped:
     now = _now(engine)
     drafted = books.counted(books.draft("drop", "period", held.period, who.by, now), sums)
     drafted = replace(drafted, bytes_before=held.bytes, verified_at=now)
-    while archive_files.forget_identities(engine.database, held.tables[0], _IDENTITIES):
-        pass
     entry = audit.Entry("archive.drop", "period", name, None, None, {"workflows": sums.counts[0], "why": why})
 
     def record(connection: Connection) -> None:

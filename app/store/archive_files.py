@@ -17,10 +17,9 @@ delete from remand.identities i using (
     join remand.templates t on t.id = f.template_id
     join remand.identities k on k.namespace = t.namespace and k.name = t.name and k.key = f.identity_key
                             and k.workflow_id = f.id
-   where f.identity_key is not null limit %s) gone
+   where f.identity_key is not null) gone
  where i.namespace = gone.namespace and i.name = gone.name and i.key = gone.identity_key
    and i.workflow_id = gone.id
-returning 1
 """
 _STATE = (
     "select count(*), coalesce(sum(workflows), 0)::bigint, max(ended_at) from remand.archive_runs"
@@ -56,11 +55,6 @@ def state_of(database: Database, period: str) -> State:
     return tuple(database.call(_STATE, (period,))[0])
 
 
-def forget_identities(database: Database, table: str, limit: int) -> int:
-    """Free at most `limit` identities of workflows that are to go; return how many. Transaction: own."""
-    return len(database.call(_IDENTITIES.format(table=table), (limit,)))
-
-
 def drop(
     database: Database,
     run: Run,
@@ -70,7 +64,8 @@ def drop(
 ) -> bool:
     """Drop the tables of a period, or empty those of none; False: it has changed since `state` was read.
 
-    `record` writes down who decided it, in the same transaction. Live work waits for nothing.
+    The identities of its workflows go with it, and `record` writes down who decided it, in the same
+    transaction. Live work waits for nothing, but for submits that repeat such an identity or an old id.
 
     Raises:
         Busy: others read the archive all the time; nothing was changed.
@@ -82,6 +77,7 @@ def drop(
         connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('remand.archive'))")
         if tuple(connection.exec_driver_sql(_STATE, (run.period,)).one()) != state:
             return False
+        connection.exec_driver_sql(_IDENTITIES.format(table=tables[0]))
         for table in reversed(tables):
             what = "delete from" if run.starts_at is None else "drop table"
             connection.exec_driver_sql(f"{what} remand.{table}")

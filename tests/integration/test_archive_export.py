@@ -116,6 +116,53 @@ def test_an_export_that_dies_leaves_no_directory_of_that_name(
     assert unexported(archived.engine) == [NAME]
 
 
+def test_of_two_exports_at_once_one_is_whole_and_the_other_takes_nothing_from_it(
+    archived: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish, others = exporting._finish, [True]
+
+    def meanwhile(*arguments: Any) -> None:
+        if others:
+            others.clear()
+            export(archived.engine, NAME, tmp_path, WHO)
+        finish(*arguments)
+
+    monkeypatch.setattr(exporting, "_finish", meanwhile)
+    with pytest.raises(InputInvalid):
+        export(archived.engine, NAME, tmp_path, WHO)
+
+    assert [one.name for one in tmp_path.iterdir()] == [NAME]
+    manifest = json.loads((tmp_path / NAME / "manifest.json").read_text())
+    assert [len(read(tmp_path / NAME / one["name"])) for one in manifest["files"]] == rows(
+        archived.database, "_archive"
+    )
+    assert len([one for one in books.runs(archived.database, limit=9) if one.kind == "export"]) == 1
+
+
+def test_what_arrives_while_files_are_written_counts_as_not_exported(
+    fresh_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = in_may(fresh_database)
+    ended(harness, 1)
+    [late] = submitted(harness, 1)
+    harness.clock.now = DUE
+    run(harness.engine)
+    finish = exporting._finish
+
+    def meanwhile(*arguments: Any) -> None:
+        harness.run_until_quiet()
+        harness.clock.advance(40 * 86_400)
+        assert run(harness.engine).workflows == 1
+        harness.clock.advance(1)
+        finish(*arguments)
+
+    monkeypatch.setattr(exporting, "_finish", meanwhile)
+    export(harness.engine, NAME, tmp_path, WHO)
+
+    assert get_workflow(harness.database, late).is_archived
+    assert unexported(harness.engine) == [NAME]
+
+
 def test_what_is_not_exported_as_it_stands_is_not_dropped(archived: Harness, tmp_path: Path) -> None:
     with pytest.raises(NotExported, match="was not exported"):
         drop(archived.engine, NAME, WHO)
@@ -159,22 +206,34 @@ def test_what_is_exported_is_dropped_with_its_identities(fresh_database: Databas
     harness.run_until_quiet()
 
 
-def test_a_period_that_changes_while_it_is_dropped_stays(
-    archived: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_period_that_changes_while_it_is_dropped_stays_with_its_identities(
+    fresh_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    export(archived.engine, NAME, tmp_path, WHO)
-    [one] = archived.database.call("select id from remand.workflows_archive limit 1")[0]
-    forget = archive_files.forget_identities
+    harness = in_may(fresh_database)
+    harness.publish(shape("once", CHAIN, identity="caller_provided"))
+    harness.play()
+    old = [UUID(int=first_id_at(harness.clock.now).int + n) for n in (7, 8)]
+    for one in old:
+        submit(harness.engine, "t/once", Request({}, key=f"order-{one}", id=one), by="test")
+    harness.run_until_quiet()
+    harness.clock.now = DUE
+    run(harness.engine)
+    export(harness.engine, NAME, tmp_path, WHO)
+    drop_tables = archive_files.drop
 
-    def meanwhile(*arguments: Any) -> int:
-        restore(archived.engine, [one], WHO)
-        return forget(*arguments)
+    def meanwhile(*arguments: Any) -> bool:
+        restore(harness.engine, old[:1], WHO)
+        return drop_tables(*arguments)
 
-    monkeypatch.setattr(archive_files, "forget_identities", meanwhile)
-    with pytest.raises(Busy, match="changed meanwhile"):
-        drop(archived.engine, NAME, WHO)
+    with monkeypatch.context() as patched:
+        patched.setattr(archive_files, "drop", meanwhile)
+        with pytest.raises(Busy, match="changed meanwhile"):
+            drop(harness.engine, NAME, WHO)
 
-    assert rows(archived.database, "_archive")[0] == 2
+    assert rows(harness.database, "_archive")[0] == 1
+    for one in old:
+        again = submit(harness.engine, "t/once", Request({}, key=f"order-{one}"), by="test")
+        assert (again.workflow_id, again.created) == (one, False)
 
 
 def test_what_belongs_to_no_period_is_exported_and_dropped_too(
