@@ -59,9 +59,11 @@ class Watched:
     def ask(self, path: str, **asked: str) -> Any:
         url = f"http://127.0.0.1:{self.ports['prometheus']}/api/v1/{path}"
         try:
-            answer = httpx.get(url, params=asked, trust_env=False).json()
+            answered = httpx.get(url, params=asked, trust_env=False)
         except httpx.TransportError as error:
             raise AssertionError(f"Prometheus does not answer: {error}") from error
+        assert answered.status_code != httpx.codes.SERVICE_UNAVAILABLE, "Prometheus is still starting"
+        answer = answered.json()
         assert answer["status"] == "success", f"{asked}: {answer}"
         return answer["data"]
 
