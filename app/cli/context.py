@@ -151,8 +151,9 @@ class Group:
         HELP[path] = Help(path, tuple(examples), dict(sorted(own.items())))
 
         def register(function: Verb) -> Verb:
-            text = inspect.cleandoc(function.__doc__ or "")
-            self.app.command(name, help=text, epilog=epilog(HELP[path]), rich_help_panel=panel)(
+            paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+            text = "\n\n".join(" ".join(one.splitlines()) for one in paragraphs)
+            self.app.command(name, help=_plain(text), epilog=epilog(HELP[path]), rich_help_panel=panel)(
                 _command(function)
             )
             return function

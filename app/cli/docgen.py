@@ -76,8 +76,9 @@ def _command(command: Any, told: Help, heading: str) -> str:
     codes = " · ".join(f"`{code}` {meaning}" for code, meaning in told.exits.items())
     examples = "\n".join(told.examples)
     table = "| | |\n|---|---|\n" + "\n".join(rows)
+    text = command.help.replace("\\[", "[")  # the escape is for who draws the help
     return (
-        f"{heading} remand {told.path}\n\n`{usage}`\n\n{command.help}\n\n{table}\n\n"
+        f"{heading} remand {told.path}\n\n`{usage}`\n\n{text}\n\n{table}\n\n"
         f"```console\n{examples}\n```\n\nExit codes: {codes}\n"
     )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from app.cli import docgen
@@ -325,6 +328,21 @@ def test_every_command_has_help_with_examples_and_exit_codes() -> None:
         assert "Examples:" in shown.output, path
         assert "Exit codes: 0" in shown.output, path
         assert "--json" in shown.output, path
+
+
+def test_what_stands_in_brackets_is_no_style_of_the_help() -> None:
+    told = [(path, word) for path in HELP for word in re.findall(r"\[[^\]]+\]", command(path).help or "")]
+    assert told, "no help names a table of the settings"
+    for path, word in told:
+        shown = CliRunner().invoke(app, [*path.split(), "--help"], env={"COLUMNS": "200"})
+        assert word in shown.output, path
+
+
+def command(path: str) -> Any:
+    found: Any = typer.main.get_command(app)
+    for word in path.split():
+        found = found.commands[word]
+    return found
 
 
 def test_colours_end_where_the_terminal_does() -> None:
