@@ -110,13 +110,13 @@ test-services: ## Integration and acceptance on REMAND_TEST_DATABASE_URL, REMAND
 
 # What asks for neither of the two servers brings its own, and has run in `make test`.
 test-services-light: install services-named
-	@$(BIN)/python -m pytest -n $(JOBS) -m servers tests/integration $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "servers and not once" tests/integration $(ARGS)
 
 test-services-heavy: install services-named
-	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m servers tests/acceptance $(ARGS)
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m "servers and not once" tests/acceptance $(ARGS)
 
 test-broker: install services-named ## Only what needs a broker: a further one on a database that is tested
-	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m broker tests/integration tests/acceptance $(ARGS)
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m "broker and not once" tests/integration tests/acceptance $(ARGS)
 
 services-named:
 	@: "$${REMAND_TEST_DATABASE_URL:?name the PostgreSQL server to test on}" \

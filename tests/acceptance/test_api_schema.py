@@ -18,7 +18,10 @@ from tests.support.engine import Harness, settings_for
 from tests.support.shapes import CHAIN, always, fails, shape
 from tests.support.web import Web
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
+]
 
 
 def never_broken(_context: Any, response: Any, case: Any) -> None:

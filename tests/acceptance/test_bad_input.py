@@ -14,6 +14,8 @@ from tests.support.databases import Cluster
 from tests.support.site import Site
 from tests.support.site_fixtures import OpenSite
 
+pytestmark = pytest.mark.once
+
 ROWS = """
 select count(*) from remand.workflows union all select count(*) from remand.templates
 union all select count(*) from remand.history union all select count(*) from remand.run_queue

@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.site import TEMPLATES, Site
 
+pytestmark = pytest.mark.once
+
 WHO = ("--by", "ada", "--reason", "looked into it")
 
 

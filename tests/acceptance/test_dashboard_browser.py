@@ -14,9 +14,13 @@ from tests.support.demo_site import PASSWORD, Served, seed
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
 
-pytestmark = pytest.mark.skipif(
-    chromium.path() is None, reason="no Chromium on this machine (Debian, Ubuntu: apt-get install chromium)"
-)
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(
+        chromium.path() is None,
+        reason="no Chromium on this machine (Debian, Ubuntu: apt-get install chromium)",
+    ),
+]
 
 SOON = 15_000
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}

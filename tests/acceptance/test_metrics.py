@@ -16,6 +16,8 @@ from tests.support.numbers import Numbers
 from tests.support.site import SUPPORT, Site
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.once
+
 OpenSite = Callable[..., Site]
 
 

@@ -13,6 +13,8 @@ from app.domain.states import BreakerState
 from app.domain.transitions import is_legal
 from tests.support.invariants import check_invariants
 
+pytestmark = pytest.mark.once
+
 # Its breaker opens early, so that the difference shows on a slow machine, too, which makes few calls anyway.
 PLAN = Plan(workflows=200, down_seconds=8, failures=4)
 

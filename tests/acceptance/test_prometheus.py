@@ -18,10 +18,12 @@ from tests.support.prometheus import RULES, needs, queries
 from tests.support.site import SUPPORT, Site
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.once
+
 ANN = Who("ann", "looked into")
 SCRAPE = {"scrape_interval": "1s", "evaluation_interval": "1s"}
 COMPLETE = 'sum(remand_step_duration_seconds_count{outcome="complete"})'
-EMPTY = {"Redrives under way: {{state}}"}
+EMPTY = {"Redrives under way: {{state}}", "Age of what went stale, 95 of 100: {{why}}"}
 """What a site like this one has nothing of."""
 
 

@@ -23,6 +23,8 @@ from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.site_fixtures import OpenSite
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.once
+
 MANY, FEW = 200, 5
 PASSWORD = "seven wet otters"
 NOTE = "the bank closed our account by mistake; they open it again at three"

@@ -17,6 +17,8 @@ from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.site_fixtures import OpenSite
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.once
+
 _ALL = "select id from remand.workflows"
 
 

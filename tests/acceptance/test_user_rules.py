@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from app.store.unclassified import list_unclassified
 from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.site_fixtures import OpenSite
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.once
 
 SHOP = """
 from remand import handler

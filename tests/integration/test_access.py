@@ -24,6 +24,8 @@ from app.store import access as stored
 from tests.support.engine import Harness
 from tests.support.web import PASSWORD
 
+pytestmark = pytest.mark.once
+
 WHO = Who("ada", "asked for by the team")
 HOME = "192.0.2.7"
 

@@ -18,6 +18,8 @@ from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape
 from tests.support.web import Web, csrf_of
 
+pytestmark = pytest.mark.once
+
 INPUT = {"accounts": [{"user": "a", "password": "one"}, {"user": "b", "password": "two"}]}
 
 

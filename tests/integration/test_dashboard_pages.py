@@ -16,6 +16,8 @@ from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web, csrf_of
 
+pytestmark = pytest.mark.once
+
 HOSTILE = "<script>alert('x')</script>"
 CANARY = "hunter2-canary"
 PAGES = (

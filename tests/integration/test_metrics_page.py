@@ -11,6 +11,8 @@ from app.cli.line import run
 from tests.support.pages import commands
 from tests.support.web import Web
 
+pytestmark = pytest.mark.once
+
 PAGE = "docs/operations/metrics-and-alerts.md"
 
 

@@ -21,6 +21,8 @@ from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.pages import ROOT, code, commands
 
+pytestmark = pytest.mark.once
+
 PAGE = "docs/operations/partitions.md"
 TEXT = (ROOT / PAGE).read_text()
 MARCH = datetime(2031, 3, 10, 12, tzinfo=UTC)

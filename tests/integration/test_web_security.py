@@ -22,6 +22,8 @@ from app.store.session import Database
 from app.telemetry import configure_logging
 from tests.support.web import ADDRESS, PASSWORD, WHO, Web, csrf_of, sign_in
 
+pytestmark = pytest.mark.once
+
 ME = "/api/v1/workflows"
 PAUSE = ("PATCH", "/api/v1/queues/steps", {"action": "pause", "reason": "deploy"})
 WebWith = Callable[..., Web]

@@ -31,6 +31,8 @@ from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
 from tests.support.shapes import shape
 
+pytestmark = pytest.mark.once
+
 DAY = 86_400.0
 BEGIN = datetime(2027, 1, 1, 6, tzinfo=UTC)
 DAYS = 365
