@@ -22,7 +22,9 @@ ENV PATH=/opt/remand/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1
 RUN groupadd --gid 10001 remand \
- && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /srv/remand --shell /usr/sbin/nologin remand
+ && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /srv/remand --shell /usr/sbin/nologin remand \
+ # Where Compose mounts the volume of the token for Prometheus: a new volume takes over whose the folder is.
+ && install -d -o 10001 -g 10001 -m 0750 /srv/metrics
 COPY --from=build /opt/remand /opt/remand
 # Handlers and templates live here: the examples, and whatever a team copies or mounts beside them.
 WORKDIR /srv/remand

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ from app.cli.arguments import read_seconds
 from app.cli.context import By, Cli, Group, Reason
 from app.cli.output import age, ahead, facts, now, table
 from app.domain.access import Permission, Role
+from app.domain.errors import InputInvalid
 from app.engine import access
 from app.store import access as stored
 from app.store.access import Token
@@ -27,6 +30,7 @@ GROUP = Group("token", "Let programs use the API: what they may do, until when."
     examples=(
         "remand token create ci --role operator --expires-in 90d",
         "remand token create prometheus --scope metrics:read",
+        "remand token create prometheus --scope metrics:read --file remand-token",
     ),
 )
 def create(
@@ -40,11 +44,30 @@ def create(
     expires_in: Annotated[
         str | None, typer.Option("--expires-in", metavar="DURATION", help="90d, 12h; default: never.")
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            help="Keep it there, unshown; one that is there and good stays, else it takes its place.",
+        ),
+    ] = None,
     reason: Reason = None,
     by: By = None,
 ) -> None:
     """Make a token and show it, once: only its digest is stored."""
     seconds = None if expires_in is None else timedelta(seconds=read_seconds(expires_in))
+    if file is not None:
+        held = _read(file)
+        new = access.keep_token(
+            cli.engine, name, role, cli.who(by, reason), held, scopes=scope, expires_in=seconds
+        )
+        if new is not None:
+            _write(file, new)
+        told = (
+            f"{file} holds a new token" if new is not None else f"the token in {file} is good: left as it is"
+        )
+        cli.out.answer({"name": name, "file": str(file), "is_new": new is not None}, told)
+        return
     token, secret = access.create_token(
         cli.engine, name, role, cli.who(by, reason), scopes=scope, expires_in=seconds
     )
@@ -77,6 +100,30 @@ def revoke(
     """Let a token sign in no more, from its next request on."""
     gone = access.revoke_token(cli.engine, token, cli.who(by, reason))
     cli.out.answer(_told(gone), f"token {gone.name} ({gone.hint}…) is revoked")
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputInvalid(f"{file} cannot be read: {error}") from None
+
+
+def _write(file: Path, secret: str) -> None:
+    """Put the token there at once and whole, for owner and group alone."""
+    beside = file.with_name(f".{file.name}.new")
+    try:
+        beside.unlink(missing_ok=True)
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+            opened.write(secret)
+        beside.chmod(0o640)
+        beside.replace(file)
+    except OSError as error:
+        raise InputInvalid(
+            f"the token cannot be written to {file}: {error.strerror}", hint="run it again: it makes another"
+        ) from None
 
 
 def _told(token: Token) -> dict[str, object]:

@@ -12,6 +12,7 @@ from app.config.web import is_loopback
 from app.domain.access import (
     HINT_LENGTH,
     TOKEN_PREFIX,
+    Identity,
     Permission,
     Role,
     account_name,
@@ -136,6 +137,36 @@ def create_token(
         _record(connection, now, who, Entry("token.create", "token", wanted, after=_told(token)))
     log("access.changed", verb="token.create", subject=wanted, by=who.by)
     return token, secret
+
+
+def keep_token(
+    engine: Engine,
+    name: str,
+    role: Role,
+    who: Who,
+    held: str | None,
+    *,
+    scopes: Iterable[Permission] | None = None,
+    expires_in: timedelta | None = None,
+) -> str | None:
+    """Return a new token in place of the one that is held; None: that one is good, and may just that.
+
+    Idempotent. What has the name and is not the one that is held is revoked.
+
+    Raises:
+        AccessInvalid: the name will not do, or a scope is beyond the role.
+        NameTaken: somebody else makes one of that name at this moment.
+    """
+    wanted = _checked_name(name)
+    left = _checked_scopes(role, scopes)
+    if held:
+        found = access.recognise_token(engine.database, digest(held), engine.clock.fixed())
+        if found == Identity(f"token:{wanted}", role, None if left is None else frozenset(left)):
+            return None
+    for one in access.list_tokens(engine.database):
+        if one.name == wanted:
+            revoke_token(engine, str(one.id), who)
+    return create_token(engine, wanted, role, who, scopes=left, expires_in=expires_in)[1]
 
 
 def revoke_token(engine: Engine, name_or_id: str, who: Who) -> Token:

@@ -83,6 +83,7 @@ def test_every_alert_is_tested_to_fire_and_to_keep_quiet() -> None:
         ("check", "rules", "alerts.yml"),
         ("test", "rules", "alerts_test.yml"),
         ("check", "config", "--syntax-only", "prometheus.yml"),
+        ("check", "config", "--syntax-only", "compose.yml"),
     ],
     ids=" ".join,
 )

@@ -22,7 +22,7 @@ SERVICES: dict[str, dict[str, Any]] = FILE["services"]
 EXAMPLE = (ROOT / ".env.example").read_text()
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
-ONE_SHOT = {"migrate", "first-admin"}
+ONE_SHOT = {"migrate", "first-admin", "metrics-token"}
 LONG_RUNNING = sorted(SERVICES.keys() - ONE_SHOT)
 OURS = sorted(name for name, service in SERVICES.items() if "REMAND_IMAGE" in service["image"])
 WORKERS = sorted(name for name in SERVICES if name.endswith("-worker"))
@@ -66,11 +66,14 @@ def test_ports_are_published_on_loopback_alone(name: str) -> None:
 
 def test_only_what_has_a_login_is_published() -> None:
     published = {name for name, service in SERVICES.items() if "ports" in service}
-    assert published == {"flower", "api"}
+    assert published == {"flower", "api", "grafana"}
     login = SERVICES["flower"]["environment"]["FLOWER_BASIC_AUTH"]
     assert "${REMAND_FLOWER_PASSWORD:?" in login
     assert SERVICES["flower"]["environment"]["FLOWER_READ_ONLY"] == "true"
     assert "FLOWER_UNAUTHENTICATED_API" not in TEXT
+    grafana = SERVICES["grafana"]["environment"]
+    assert grafana["GF_SECURITY_ADMIN_PASSWORD"] == "${REMAND_GRAFANA_PASSWORD:?set it in .env}"
+    assert "GF_AUTH" not in TEXT, "a login is what it asks for by itself"
 
 
 def test_the_server_listens_only_once_there_is_an_admin_whose_password_is_a_secret() -> None:
@@ -80,7 +83,9 @@ def test_the_server_listens_only_once_there_is_an_admin_whose_password_is_a_secr
     variable = words[words.index("--password-variable") + 1]
     assert SERVICES["first-admin"]["environment"][variable] == "${REMAND_ADMIN_PASSWORD:?set it in .env}"
     assert not variable.startswith("REMAND_"), "it would be taken for a setting"
-    assert "ADMIN_PASSWORD" not in str([one for name, one in SERVICES.items() if name != "first-admin"])
+    assert "REMAND_ADMIN_PASSWORD" not in str(
+        [one for name, one in SERVICES.items() if name != "first-admin"]
+    )
     assert SERVICES["api"]["depends_on"]["first-admin"] == {"condition": "service_completed_successfully"}
     assert "/api/v1/health/live" in str(SERVICES["api"]["healthcheck"])
 
@@ -112,7 +117,7 @@ def test_long_running_services_are_watched_and_come_back(name: str) -> None:
 def test_one_shots_run_once_and_are_waited_for() -> None:
     assert all(SERVICES[name]["restart"] == "no" for name in ONE_SHOT)
     assert SERVICES["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
-    for name in [*WORKERS, "beat", "first-admin"]:
+    for name in [*WORKERS, "beat", "first-admin", "metrics-token"]:
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 
 
@@ -140,7 +145,7 @@ def test_nobody_is_root(name: str) -> None:
     if name in OURS:
         assert "user" not in SERVICES[name]
     else:
-        assert SERVICES[name]["user"] in {"postgres", "redis"}
+        assert SERVICES[name]["user"] in {"postgres", "redis", "nobody", "grafana"}
 
 
 def test_the_image_runs_as_a_numbered_user_that_is_not_root() -> None:
@@ -198,7 +203,7 @@ def test_containers_get_only_settings_that_exist(name: str) -> None:
             assert not key or key in type(getattr(Settings(), table)).model_fields
 
 
-@pytest.mark.parametrize("name", ["beat", "gateway", "redis"])
+@pytest.mark.parametrize("name", ["beat", "gateway", "redis", "prometheus", "grafana"])
 def test_who_does_not_need_the_database_does_not_know_its_password(name: str) -> None:
     assert "DATABASE_PASSWORD" not in str(SERVICES[name])
     assert "POSTGRES_PASSWORD" not in str(SERVICES[name])
@@ -231,6 +236,90 @@ def test_remand_is_not_given_the_superuser() -> None:
     script = ROOT / "ops/postgres/init/10-remand.sh"
     assert os.access(script, os.X_OK)
     assert "nosuperuser" in script.read_text()
+
+
+MONITORING = {"metrics-token", "prometheus", "grafana"}
+
+
+def mounted(name: str, at: str) -> Path:
+    """Return the file of the repository that a service sees at a path."""
+    for volume in SERVICES[name]["volumes"]:
+        source, target, *_ = volume.split(":")
+        if source.startswith("./") and (at == target or at.startswith(f"{target}/")):
+            return ROOT / source / at.removeprefix(target).lstrip("/")
+    raise AssertionError(f"{name} sees no {at}")
+
+
+def scraped() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return what Prometheus is configured by: all of it, the job of the server, that of the workers."""
+    [flag] = [one for one in command("prometheus") if one.startswith("--config.file=")]
+    config = yaml.safe_load(mounted("prometheus", flag.partition("=")[2]).read_text())
+    server, workers = config["scrape_configs"]
+    return config, server, workers
+
+
+def test_monitoring_starts_when_asked_for_and_nothing_waits_for_it() -> None:
+    assert {name for name, one in SERVICES.items() if one.get("profiles") == ["monitoring"]} == MONITORING
+    for name in SERVICES.keys() - MONITORING:
+        assert not MONITORING & set(SERVICES[name].get("depends_on", {})), name
+
+
+def test_prometheus_goes_by_the_names_and_rules_of_the_repository() -> None:
+    config, *jobs = scraped()
+    example = yaml.safe_load((ROOT / "ops/prometheus/prometheus.yml").read_text())
+
+    assert [job["job_name"] for job in jobs] == [job["job_name"] for job in example["scrape_configs"]]
+    [rules] = config["rule_files"]
+    assert mounted("prometheus", f"/etc/prometheus/{rules}").samefile(ROOT / "ops/prometheus/alerts.yml")
+
+
+def test_prometheus_reaches_the_server_with_the_token_that_is_made_for_it() -> None:
+    _, server, _ = scraped()
+    words = command("metrics-token")
+    file = words[words.index("--file") + 1]
+
+    assert server["static_configs"] == [{"targets": ["api:8484"]}]
+    assert "api" in SERVICES["api"]["environment"]["REMAND_WEB__ALLOWED_HOSTS"].split(",")
+    assert server["authorization"]["credentials_file"] == file
+    assert words[words.index("--scope") + 1] == "metrics:read"
+    folder = str(Path(file).parent)
+    assert f"metrics-token:{folder}" in SERVICES["metrics-token"]["volumes"]
+    assert f"metrics-token:{folder}:ro" in SERVICES["prometheus"]["volumes"]
+    assert f"install -d -o 10001 -g 10001 -m 0750 {folder}" in DOCKERFILE
+    assert SERVICES["prometheus"]["group_add"] == ["10001"]
+    assert SERVICES["prometheus"]["depends_on"]["metrics-token"] == {
+        "condition": "service_completed_successfully"
+    }
+    for name in SERVICES.keys() - {"metrics-token", "prometheus"}:
+        assert "metrics-token" not in str(SERVICES[name].get("volumes")), name
+
+
+def test_prometheus_looks_for_every_worker_where_it_tells_its_numbers() -> None:
+    _, _, workers = scraped()
+    [found] = workers["dns_sd_configs"]
+
+    assert sorted(found["names"]) == WORKERS
+    for name in WORKERS:
+        environment = SERVICES[name]["environment"]
+        assert environment["REMAND_METRICS_PORT"] == str(found["port"])
+        assert environment["REMAND_METRICS_HOST"] == "0.0.0.0"
+        assert "ports" not in SERVICES[name]
+        assert set(SERVICES["prometheus"]["networks"]) & set(SERVICES[name]["networks"])
+
+
+def test_grafana_finds_the_board_and_whom_it_asks() -> None:
+    folder = mounted("grafana", "/etc/grafana/provisioning")
+    [source] = yaml.safe_load((folder / "datasources/prometheus.yml").read_text())["datasources"]
+    [provider] = yaml.safe_load((folder / "dashboards/remand.yml").read_text())["providers"]
+    home = SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+
+    assert (source["type"], source["url"], source["isDefault"]) == (
+        "prometheus",
+        "http://prometheus:9090",
+        True,
+    )
+    assert str(Path(home).parent) == provider["options"]["path"]
+    assert mounted("grafana", home).samefile(ROOT / "ops/grafana/remand.json")
 
 
 def test_every_variable_is_in_the_example_with_its_default() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,53 @@ def test_a_token_is_shown_once_and_works_until_revoked(answer: Answer, web: Web)
     assert answer("token", "list") == []
     assert len(answer("token", "list", "--all")) == 1
     assert answer("token", "revoke", "ci", exits=4)["error"]["code"] == "TOKEN_NOT_FOUND"
+
+
+def test_a_token_kept_in_a_file_is_made_anew_only_when_it_is_no_good(
+    answer: Answer, web: Web, tmp_path: Path
+) -> None:
+    file = tmp_path / "remand-token"
+
+    def keep(*more: str) -> tuple[bool, str]:
+        told = answer("token", "create", "prometheus", "--file", str(file), *more)
+        held = file.read_text()
+        assert held not in json.dumps(told)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o640
+        [listed] = answer("token", "list")
+        assert held.startswith(listed["hint"])
+        web.clock.now = max(web.clock.now, web.clock.now.fromisoformat(listed["created_at"]))
+        return told["is_new"], held
+
+    def is_let_in(held: str, path: str = "/metrics") -> bool:
+        answered = web.nobody(headers={"Authorization": f"Bearer {held}"}).get(path)
+        return answered.status_code == 200
+
+    scoped = ("--scope", "metrics:read")
+    is_new, first = keep(*scoped)
+    assert is_new
+    assert is_let_in(first)
+    assert not is_let_in(first, "/api/v1/workflows")
+    assert keep(*scoped) == (False, first), "it is good"
+
+    is_new, wider = keep()
+    assert is_new, "it may more"
+    assert not is_let_in(first)
+    assert is_let_in(wider, "/api/v1/workflows")
+
+    answer("token", "revoke", "prometheus")
+    is_new, third = keep()
+    assert (is_new, is_let_in(third)) == (True, True)
+
+    file.unlink()
+    is_new, fourth = keep()
+    assert (is_new, is_let_in(third), is_let_in(fourth)) == (True, False, True)
+    assert list(tmp_path.iterdir()) == [file], "something was left beside it"
+
+
+def test_a_file_that_takes_no_token_is_told(answer: Answer, tmp_path: Path) -> None:
+    for file in (tmp_path, tmp_path / "missing" / "token"):
+        told = answer("token", "create", "ci", "--file", str(file), exits=2)
+        assert told["error"]["code"] == "INPUT_INVALID"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ set -euo pipefail
 name=${1:?usage: $0 NAME:TAG}
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-debootstrap --variant=minbase --include=ca-certificates,python3,python3-venv,postgresql,redis-server \
+debootstrap --variant=minbase --include=ca-certificates,python3,python3-venv,postgresql,redis-server,prometheus,wget \
   bookworm "$root" > /dev/null
 # As in the official image of Postgres; Docker gives a tmpfs the mode of the folder below it.
 chroot "$root" install -d -o postgres -g postgres -m 1777 /var/lib/postgresql/data
 chroot "$root" install -d -o postgres -g postgres -m 3777 /run/postgresql
+# As in the official image of Prometheus.
+chroot "$root" install -d -o nobody -g nogroup /prometheus
 bundle=/etc/ssl/certs/ca-certificates.crt
 variables="PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 if [ -n "${PIP_CERT:-}" ]; then

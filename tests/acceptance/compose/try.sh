@@ -11,13 +11,14 @@ docker info > /dev/null 2>&1 || { echo "no Docker engine answers" >&2; exit 77; 
 docker buildx version > /dev/null 2>&1 || export DOCKER_BUILDKIT=0
 
 settings=$(mktemp)
-for name in POSTGRES DATABASE READER REDIS FLOWER ADMIN; do
+for name in POSTGRES DATABASE READER REDIS FLOWER ADMIN GRAFANA; do
   echo "REMAND_${name}_PASSWORD=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')"
 done > "$settings"
 cat >> "$settings" <<END
 REMAND_IMAGE=remand:try
 REMAND_FLOWER_PORT=15555
 REMAND_API_PORT=18484
+REMAND_GRAFANA_PORT=13000
 REMAND_DASHBOARD_URL=http://127.0.0.1:18484
 REMAND_HANDLERS=examples.payments.handlers,examples.data_import.handlers,flows.slow
 REMAND_TEMPLATES=examples,flows
@@ -25,7 +26,7 @@ END
 files=(-f docker-compose.yml -f $here/flows.yml)
 if [ -n "$base" ]; then
   files+=(-f $here/stand-in.yml)
-  for name in BASE POSTGRES REDIS; do echo "REMAND_${name}_IMAGE=$base"; done >> "$settings"
+  for name in BASE POSTGRES REDIS PROMETHEUS; do echo "REMAND_${name}_IMAGE=$base"; done >> "$settings"
 fi
 
 dc() { docker compose --project-name remand-try --env-file "$settings" "${files[@]}" "$@"; }
@@ -52,7 +53,7 @@ check() {
   if "$@"; then echo "ok      $what"; else echo "FAILED  $what"; failures=$((failures + 1)); fi
 }
 is() { [ "$1" = "$2" ] || { echo "        wanted '$2', got '$1'"; return 1; }; }
-clean_up() { dc --profile demo down --volumes --remove-orphans > /dev/null 2>&1; docker rmi remand:try > /dev/null 2>&1; rm -f "$settings" "$settings.log"; }
+clean_up() { dc --profile demo --profile monitoring down --volumes --remove-orphans > /dev/null 2>&1; docker rmi remand:try > /dev/null 2>&1; rm -f "$settings" "$settings.log"; }
 trap clean_up EXIT
 
 no_start_without_passwords() {
@@ -138,7 +139,7 @@ shows_no_password() {
   done > "$settings.seen"
   dc logs --no-color >> "$settings.seen" 2>&1
   local found=0
-  for name in POSTGRES DATABASE READER REDIS FLOWER ADMIN; do grep -q -F "$(secret $name)" "$settings.seen" && found=1; done
+  for name in POSTGRES DATABASE READER REDIS FLOWER ADMIN GRAFANA; do grep -q -F "$(secret $name)" "$settings.seen" && found=1; done
   rm -f "$settings.seen"
   is $found 0
 }
@@ -155,6 +156,28 @@ server_asks_for_a_login() {
     is "$(status -H "Authorization: Bearer $(token viewer)" $url/api/v1/workflows)" 200
 }
 token() { dc exec -T api remand token create "try-$1-$RANDOM" --role "$1" --json | sed 's/.*"token": "\([^"]*\)".*/\1/'; }
+# Prometheus has no door: it is asked from inside its container.
+asked() { dc exec -T prometheus wget -q -O - "http://127.0.0.1:9090/api/v1/query?query=$1" | sed -n 's/.*,"\([^"]*\)"\]}\]}}.*/\1/p'; }
+is_watched() {
+  local service=prometheus
+  [ -n "$base" ] || service=grafana # nothing stands in for it
+  dc --profile monitoring up -d --wait $service > "$settings.log" 2>&1 || { tail -20 "$settings.log"; return 1; }
+  until_is 60 1 asked 'min(up{job="remand"})' && until_is 60 3 asked 'sum(up{job="remand-workers"})' &&
+    until_is 60 1 asked 'max(remand_queue_workers{queue="steps"})' &&
+    is "$(dc exec -T prometheus wget -q -O - http://127.0.0.1:9090/api/v1/rules | grep -o DLQSizeHigh | head -1)" DLQSizeHigh
+}
+keeps_its_token_and_replaces_one_that_was_revoked() {
+  remake() { dc --profile monitoring run --rm -T metrics-token 2> /dev/null; }
+  remake | grep -q "left as it is" || return 1
+  remand token revoke prometheus > /dev/null && until_is 60 0 asked 'min(up{job="remand"})' &&
+    remake | grep -q "a new token" && until_is 60 1 asked 'min(up{job="remand"})'
+}
+grafana_shows_the_board_to_who_signs_in() {
+  local url=http://127.0.0.1:13000 admin; admin="admin:$(secret GRAFANA)"
+  is "$(status $url/api/dashboards/uid/remand)" 401 && is "$(status -u admin:admin $url/api/org)" 401 &&
+    is "$(status -u "$admin" $url/api/dashboards/uid/remand)" 200 &&
+    curl -s -u "$admin" "$url/api/datasources/proxy/uid/prometheus/api/v1/query?query=remand_info" | grep -q '"version"'
+}
 role_owns_its_schema_alone() {
   dc exec -T step-worker python - <<'END'
 import os, psycopg2
@@ -184,7 +207,7 @@ runs_unprivileged() {
     is "$(dc exec -T step-worker sh -c 'grep CapEff /proc/self/status' | tr -d '\t ')" "CapEff:0000000000000000"
 }
 leaves_nothing() {
-  dc --profile demo down --volumes > /dev/null 2>&1
+  dc --profile demo --profile monitoring down --volumes > /dev/null 2>&1
   is "$(docker ps -aq --filter label=com.docker.compose.project=remand-try)$(docker volume ls -q | grep remand-try)" ""
 }
 
@@ -199,6 +222,9 @@ check "retries what fails, by policy" retries_by_policy
 check "publishes two doors, on loopback" publishes_two_doors_on_loopback
 check "the server asks for a login" server_asks_for_a_login
 check "Flower asks for a login and changes nothing" flower_asks_for_a_login
+check "Prometheus sees the server and every worker" is_watched
+check "its token stays, and is replaced once it was revoked" keeps_its_token_and_replaces_one_that_was_revoked
+if [ -z "$base" ]; then check "Grafana shows the board to who signs in" grafana_shows_the_board_to_who_signs_in; fi
 check "Redis asks for a password" redis_asks_for_a_password
 check "the database role owns its schema and no more" role_owns_its_schema_alone
 check "runs as nobody in particular, on a read-only file system" runs_unprivileged
