@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 from app.embedded.stack import free_port
+from tests.support.engine import publish
 from tests.support.numbers import Numbers
 from tests.support.site import SUPPORT, Site
 from tests.support.waiting import eventually
@@ -135,6 +137,26 @@ def test_a_child_for_each_task_is_counted_to_the_last(alone: Metered) -> None:
         alone.until(lambda found, number=number: complete(found) == number)  # type: ignore[misc]
 
     assert len({one.pid for one in site.effects("end")}) == 5
+
+
+def test_the_age_of_what_a_sweep_found_stale_is_told_by_its_worker(open_site: OpenSite) -> None:
+    metered = Metered(open_site(stale_interval_seconds=1))
+    brief = {
+        "namespace": "site",
+        "name": "brief",
+        "version": "1",
+        "lifecycle": {"max_lifetime_seconds": 1},
+        "steps": [{"name": "only", "handler": "site.play", "queue": "of-nobody"}],
+    }
+    publish(metered.site.engine, json.dumps(brief))
+
+    late = metered.site.submit_many(3, "site/brief")
+
+    found = metered.until(
+        lambda found: sum(found.all("time_until_stale_seconds_count").values()) == len(late), "support"
+    )
+    assert found.all("time_until_stale_seconds_count").keys() == {("lifetime",)}
+    assert len(late) < found.one("time_until_stale_seconds_sum", "lifetime") < 60 * len(late)
 
 
 def test_a_main_process_that_dies_leaves_its_port_to_the_next(alone: Metered) -> None:
