@@ -144,7 +144,8 @@ def plan(engine: Engine) -> list[Planned]:
     found = []
     for period in _due(job):
         looked = _look(job, period)
-        way = way_of(looked.census, _most(job), is_begun=_is_begun(period, archived))
+        is_begun = _is_begun(period, archived) or stored.is_spilled(engine.database, period)
+        way = way_of(looked.census, _most(job), is_begun=is_begun)
         go = looked.census.go if way in (Way.PERIOD, Way.BATCH) else 0
         found.append(Planned(period.name, period.starts_at, period.ends_at, way, go, looked.census.stay))
     ranges = [between for _, between in _ranges(archived)]
@@ -222,14 +223,16 @@ def _move_period(job: _Job, period: Period) -> None:
     for _ in range(_TRIES):
         looked = _look(job, period)
         is_begun = _is_begun(period, stored.archived_periods(job.engine.database))
-        way = way_of(looked.census, _most(job), is_begun=is_begun)
+        # Some of it was archived before it had a partition: the rest goes to the same place.
+        is_spilled = not is_begun and stored.is_spilled(job.engine.database, period)
+        way = way_of(looked.census, _most(job), is_begun=is_begun or is_spilled)
         if way in (Way.WAIT, Way.STAY):
             return
         if way is Way.BATCH:
-            if not is_begun:
+            if not is_begun and not is_spilled:
                 stored.begin_period(job.engine.database, period)
             between = stored.between(period.starts_at, period.ends_at)
-            _move_batches(job, period.name, period, between)
+            _move_batches(job, period.name, None if is_spilled else period, between)
             if not job.has_time():
                 return
         elif _hand_over(job, period, looked, way) != "changed":

@@ -149,6 +149,15 @@ def archived_periods(database: Database) -> list[Archived]:
     ]
 
 
+def is_spilled(database: Database, period: Period) -> bool:
+    """Tell whether what the archive has no period for holds any of this one: it can get none then."""
+    [(found,)] = database.call(
+        "select exists (select from remand.workflows_archive_default a where a.id >= %s and a.id < %s)",
+        (first_id_at(period.starts_at), first_id_at(period.ends_at)),
+    )
+    return bool(found)
+
+
 def live_tables(name: str) -> tuple[str, ...]:
     """Return the names of the tables of a period that moves whole."""
     return tuple(f"{table}_{name}" for table in PARTITIONED)
@@ -178,12 +187,13 @@ def look(database: Database, period: Period, rule: Rule, most: int, now: datetim
 def count_default(database: Database, between: Between, rule: Rule) -> int:
     """Count the workflows of the live default partition that may go. Transaction: own."""
     [(counted,)] = database.call(
-        "select count(*) from remand.workflows_default f where f.id > %s and f.id < %s and"
+        "select count(*) from remand.workflows_default f"
+        " where f.id > %s and f.id < least(%s, remand.uuid7_floor(%s)) and"
         " remand.archive_verdict(f.state, f.template_id, f.state_since, f.restored_at, %s, %s::text[])"
         " is null"
         " and not exists (select from remand.dead_letters d where d.workflow_id = f.id"
         " and d.status in ('pending', 'investigating'))",
-        (*between, rule.cutoff, list(rule.kept)),
+        (*between, rule.cutoff, rule.cutoff, list(rule.kept)),
     )
     found: int = counted
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -531,3 +532,69 @@ def test_a_look_needs_no_archive(old: Harness) -> None:
     assert (planned.period, planned.way, planned.go, planned.stay) == ("2026_05", Way.PERIOD, 2, {})
     assert rows(old.database)[0] == 2
     archiving.verify_pending(old.engine)
+
+
+@pytest.mark.parametrize(("year", "archived"), [(1970, True), (2100, False), (9999, False)])
+def test_an_id_of_a_wild_clock_is_found_and_goes_no_earlier_than_planned(
+    old: Harness, year: int, archived: bool
+) -> None:
+    old.play()
+    one = UUID(int=first_id_at(datetime(year, 1, 1, tzinfo=UTC)).int + 5)
+    submit(old.engine, "t/chain", Request({"n": 1}, id=one), by="test")
+    old.run_until_quiet()
+    old.clock.now = DUE
+    planned = sum(one.go for one in plan(old.engine))
+
+    assert archive(old.engine).workflows == planned == archived
+
+    assert find_workflow(old.database, str(one)).id == one
+    assert get_workflow(old.database, one).is_archived == archived
+    assert not submit(old.engine, "t/chain", Request({"n": 1}, id=one), by="test").created
+
+
+@pytest.mark.parametrize("most_stragglers", [0, 200])
+def test_a_period_that_was_made_late_goes_where_the_first_of_it_went(
+    fresh_database: Database, most_stragglers: int
+) -> None:
+    old = Harness(
+        fresh_database,
+        FakeClock(OLD),
+        settings=settings_for(archive={"hold_seconds": 5, "most_stragglers": most_stragglers}),
+    )
+    old.publish(shape("chain", CHAIN))
+    [first] = ended(old, 1)
+    [late] = submitted(old, 1)
+    old.clock.now = DUE
+    assert archive(old.engine).workflows == 1
+    assert isinstance(new_periods.make_period(fresh_database, MAY, datetime.now(UTC), Patience()), Made)
+    old.run_until_quiet()
+    old.clock.now = DUE.replace(month=9)
+    assert [(one.way, one.go) for one in plan(old.engine)] == [(Way.BATCH, 1)]
+
+    assert archive(old.engine).workflows == 1
+
+    assert all(get_workflow(old.database, one).is_archived for one in (first, late))
+    assert [one.name for one in live.periods(old.database) if one.ends_at <= DUE] == []
+    held = {one.period: one.workflows for one in books.statistics(old.database)}
+    assert held == {books.DEFAULT: 2, MAY.name: 0}
+    restore(old.engine, [first, late], WHO)
+    assert rows(old.database, "_archive") == [0, 0, 0, 0]
+
+
+def test_live_work_goes_on_while_the_archive_waits_for_a_reader(fresh_database: Database) -> None:
+    old = in_may(fresh_database, hold_seconds=0.1)
+    ended(old, 1)
+    old.clock.now = DUE
+    waits = []
+
+    with fresh_database.begin() as reader, ThreadPoolExecutor(1) as threads:
+        reader.exec_driver_sql("select count(*) from remand.workflows")
+        swept = threads.submit(archive, old.engine)
+        while not swept.done():
+            began = time.monotonic()
+            old.submit("t/chain")
+            waits.append(time.monotonic() - began)
+        assert swept.result().workflows == 0
+
+    assert len(waits) > 1
+    assert max(waits) < 2
