@@ -36,6 +36,7 @@ Figure = tuple[Metric, tuple[str, ...], float]
 _OF_SWEEPS = (
     (m.WORKERS_LOST, "rescue", "workers"),
     (m.ATTEMPTS_RESCUED, "rescue", "attempts"),
+    (m.STALE_WARNINGS, "stale", "warned"),
     (m.PARTITIONS_DETACHED, "archive", "periods"),
     (m.WORKFLOWS_ARCHIVED, "archive", "workflows"),
 )

@@ -206,6 +206,10 @@ PARTITION_FAILURES: Final = _total(
 PARTITIONS_DETACHED: Final = _total(
     "remand_partitions_detached_total", "Periods that ever went to the archive as a whole."
 )
+STALE_WARNINGS: Final = _total(
+    "remand_stale_warnings_total",
+    "Workflows of which people were warned, once each: stale soon, or stale and left where they are.",
+)
 WORKFLOWS_ARCHIVED: Final = _total("remand_workflows_archived_total", "Workflows ever archived.")
 PARTITIONS_AHEAD: Final = _gauge(
     "remand_partitions_ahead", "Periods after the current one that all tables have, without a gap."

@@ -373,6 +373,17 @@ def test_what_was_archived_is_counted_for_ever(harness: Harness, scrape: Scrape)
     assert (found.one("workflows_archived_total"), found.one("partitions_detached_total")) == (10, 2)
 
 
+def test_warnings_of_what_will_be_stale_are_counted_once_each(harness: Harness, scrape: Scrape) -> None:
+    harness.worker.beat()
+    harness.publish(FAR)
+    harness.submit_many("t/far", range(3))
+    harness.advance(1500)
+    for _ in range(2):
+        swept(harness, "stale", lambda _: stale(harness.engine))
+
+    assert scrape().one("stale_warnings_total") == 3
+
+
 # how it is asked
 
 
