@@ -38,8 +38,13 @@ def build(runtime: Runtime) -> FastAPI:
         signed_in(request)
         return await listening.serve(request)
 
+    async def marked(request: Request) -> None:
+        """Mark what a page is about to show, before anything of it is read."""
+        if request.method == "GET":
+            request.state.mark = await listening.mark()
+
     for noun in _NOUNS:
-        app.include_router(noun.router, dependencies=[Depends(forms.check_address)])
+        app.include_router(noun.router, dependencies=[Depends(forms.check_address), Depends(marked)])
     app.mount("/static", _Files(directory=_STATIC))
     return app
 

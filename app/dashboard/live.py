@@ -1,8 +1,13 @@
-"""Tell browsers that something changed: server-sent events, from one look shared by all who listen."""
+"""Tell browsers that something changed: server-sent events, from one look shared by all who listen.
+
+What is shown has a mark, taken before it was read; who begins to listen, or comes back, says the mark it has
+seen. So nothing that changed meanwhile is missed.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import AsyncIterator
 
@@ -30,6 +35,10 @@ class Live:
         self._listeners = 0
         self._lock = asyncio.Lock()
 
+    async def mark(self) -> str:
+        """Return a name of the state of the site, at most a second old: another when something changed."""
+        return hashlib.blake2b(repr(await self._look()).encode(), digest_size=8).hexdigest()
+
     async def serve(self, request: Request) -> Response:
         """Answer a browser that listens; 503 when too many do."""
         if self._listeners >= MOST_LISTENERS:
@@ -39,16 +48,20 @@ class Live:
     async def _events(self, request: Request) -> AsyncIterator[str]:
         self._listeners += 1
         try:
-            told = await self._look()
+            told = await self.mark()
+            seen = request.headers.get("last-event-id") or request.query_params.get("seen") or told
             quiet_since = time.monotonic()
-            yield "retry: 5000\n\n"
+            # An event without data is none, but browsers keep its id, and say it when they come back.
+            yield f"retry: 5000\nid: {told}\n\n"
+            if seen != told:
+                yield _changed(told)
             ends = time.monotonic() + STREAM_SECONDS
             while time.monotonic() < ends and not await request.is_disconnected():
                 await asyncio.sleep(LOOK_SECONDS)
-                seen = await self._look()
-                if seen != told:
-                    told, quiet_since = seen, time.monotonic()
-                    yield "event: changed\ndata: \n\n"
+                mark = await self.mark()
+                if mark != told:
+                    told, quiet_since = mark, time.monotonic()
+                    yield _changed(told)
                 elif time.monotonic() - quiet_since > KEEP_ALIVE_SECONDS:
                     quiet_since = time.monotonic()
                     yield ": still here\n\n"
@@ -61,3 +74,7 @@ class Live:
                 self._seen = await anyio.to_thread.run_sync(pulse.take, self._engine.database)
                 self._until = time.monotonic() + LOOK_SECONDS / 2
             return self._seen
+
+
+def _changed(mark: str) -> str:
+    return f"event: changed\nid: {mark}\ndata: \n\n"

@@ -58,6 +58,7 @@ def show(
         here=request.url.path,
         told=_told(request, caller),
         live=live,
+        mark=getattr(request.state, "mark", ""),
         masked=lambda value: pretty(value, secret),
         masked_text=lambda text: redact_text(text, secret),
         flower_url=engine.settings.web.flower_url,

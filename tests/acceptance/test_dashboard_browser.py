@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
@@ -13,6 +14,7 @@ from tests.support.databases import Cluster
 from tests.support.demo_site import PASSWORD, Served, seed
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
+from tests.support.waiting import eventually
 
 pytestmark = [
     pytest.mark.once,
@@ -178,8 +180,44 @@ def test_a_page_shows_what_changes_without_being_loaded_again(page: Page, shop: 
         expect(tile).to_have_text(str(before + more), timeout=SOON)
 
 
+def test_a_page_shows_what_changed_between_its_making_and_its_listening(page: Page, shop: Shop) -> None:
+    def change_first(route: Route) -> None:
+        shop.harness.submit("media/resize", {"scan": "new"})
+        route.continue_()
+
+    chromium.sign_in(page, shop.url, "viewer", PASSWORD)
+    tile = page.locator("a.tile", has_text="steps ready").locator("b")
+    before = int(tile.inner_text())
+    page.route("**/live?*", change_first, times=1)
+    page.reload()
+
+    expect(tile).to_have_text(str(before + 1), timeout=SOON)
+
+
+def test_who_listens_again_is_told_what_changed_meanwhile(page: Page, shop: Shop) -> None:
+    chromium.sign_in(page, shop.url, "viewer", PASSWORD)
+    cookies = {one["name"]: one["value"] for one in page.context.cookies()}
+
+    def heard(seen: str) -> dict[str, str]:
+        """What is said at once: the mark of now, and whether it is another one."""
+        with httpx.stream(
+            "GET", f"{shop.url}/live", cookies=cookies, headers={"Last-Event-ID": seen}
+        ) as answer:
+            lines = answer.iter_lines()
+            mark = next(one for one in lines if one.startswith("id: ")).removeprefix("id: ")
+            return {"mark": mark, "next": next(one for one in lines if one)}
+
+    first = heard("none")
+    assert first["next"] == "event: changed"
+    shop.harness.submit("media/resize", {"scan": "new"})
+    again = eventually(
+        lambda: one if (one := heard(first["mark"]))["mark"] != first["mark"] else None, timeout=15
+    )
+    assert again["next"] == "event: changed"
+
+
 def test_who_was_signed_out_is_led_to_sign_in(page: Page, shop: Shop) -> None:
-    with page.expect_response("**/live"):
+    with page.expect_response("**/live?*"):
         chromium.sign_in(page, shop.url, "viewer", PASSWORD)
     page.context.clear_cookies()
     shop.harness.submit("media/resize", {"scan": "new"})

@@ -36,7 +36,8 @@
     if (!document.getElementById("live") || !window.EventSource) return;
     const connect = () => {
       if (source || document.hidden) return;
-      source = new EventSource("/live");
+      // What changed since the page was made is told at once.
+      source = new EventSource(`/live?seen=${document.getElementById("live").dataset.mark}`);
       source.addEventListener("changed", refresh);
       source.addEventListener("error", () => {
         // The browser comes back by itself from a broken connection, but not from a refusal.
