@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api.answers import answer
-from app.api.parts import EngineOf, QueueReader
+from app.api.answers import answer, page
+from app.api.contract import Page
+from app.api.parts import After, EngineOf, Limit, QueueReader
 from app.engine.archive import status
+from app.store import archive_runs
 
 router = APIRouter(tags=["queues and workers"])
 
@@ -70,13 +72,11 @@ def show_archive(engine: EngineOf, caller: QueueReader) -> Response:
     return answer(status(engine, 1).periods)
 
 
-@router.get("/archive/runs", response_model=list[ArchiveRun], summary="List what was archived and restored")
+@router.get("/archive/runs", response_model=Page[ArchiveRun], summary="List what was archived and restored")
 def list_archive_runs(
-    engine: EngineOf,
-    caller: QueueReader,
-    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 50,
+    engine: EngineOf, caller: QueueReader, cursor: After = None, limit: Limit = 50
 ) -> Response:
     """List the moves into the archive and out of it, newest first."""
     names = ArchiveRun.__slots__
-    runs = status(engine, limit).runs
-    return answer([{name: getattr(one, name) for name in names} for one in runs])
+    found = archive_runs.list_page(engine.database, after=cursor, limit=limit)
+    return page([{name: getattr(one, name) for name in names} for one in found.items], found.next)

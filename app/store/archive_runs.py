@@ -9,7 +9,8 @@ from typing import Any, Literal
 from uuid import UUID
 
 from app.domain.partitions import Period
-from app.store.ids import new_id
+from app.store.ids import new_id, read_cursor
+from app.store.letter_search import Page
 from app.store.session import Connection, Database
 from app.store.tables import archive_runs
 
@@ -136,13 +137,21 @@ def unverified(database: Database) -> list[Run]:
     return _runs(database, "where verified_at is null order by id", {})
 
 
-def runs(
-    database: Database, *, limit: int, period: str | None = None, before: UUID | None = None
-) -> list[Run]:
-    """Return runs, newest first. Transaction: own."""
-    where = "where (%(period)s::text is null or period = %(period)s)"
-    where += " and (%(before)s::uuid is null or id < %(before)s) order by id desc limit %(limit)s"
-    return _runs(database, where, {"period": period, "before": before, "limit": limit})
+def runs(database: Database, *, limit: int) -> list[Run]:
+    """Return the newest runs, newest first. Transaction: own."""
+    return list(list_page(database, limit=limit).items)
+
+
+def list_page(database: Database, *, after: str | None = None, limit: int = 50) -> Page[Run]:
+    """Return runs, newest first. Transaction: own.
+
+    Raises:
+        InputInvalid: the cursor is none.
+    """
+    where = "where (%(before)s::uuid is null or id < %(before)s) order by id desc limit %(limit)s"
+    before = None if after is None else read_cursor(after)
+    found = _runs(database, where, {"before": before, "limit": limit + 1})
+    return Page(found[:limit], str(found[limit - 1].id) if len(found) > limit else None)
 
 
 def last_export(connection: Connection, period: str) -> Run | None:

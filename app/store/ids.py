@@ -47,6 +47,18 @@ def id_range(prefix: str) -> tuple[UUID, UUID]:
     return _bound(text, "0"), _bound(text, "f")
 
 
+def read_cursor(text: str) -> UUID:
+    """Return the id that a list goes on behind.
+
+    Raises:
+        InputInvalid: it is no cursor of a list by id.
+    """
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InputInvalid("this is no cursor of this list", hint="begin without one") from None
+
+
 def find_id(
     database: Database, table: str, typed: str, missing: type[NotFound], *, older: str | None = None
 ) -> UUID:

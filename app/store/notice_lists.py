@@ -10,8 +10,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from app.domain.errors import InputInvalid
 from app.domain.notices import DeliveryState
+from app.store.ids import read_cursor
 from app.store.letter_search import Page
 from app.store.session import Database
 from app.store.tables import notification_targets, notifications
@@ -105,7 +105,7 @@ def list_page(
     if target is not None:
         query = query.where(table.target == target)
     if after is not None:
-        query = query.where(table.id < _cursor(after))
+        query = query.where(table.id < read_cursor(after))
     with database.reading() as connection:
         rows = [
             Notification(**{**row._asdict(), "state": DeliveryState(row.state)})
@@ -194,10 +194,3 @@ def prune(database: Database, before: datetime) -> int:
         deleted += count
         if count < _PRUNED:
             return deleted
-
-
-def _cursor(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise InputInvalid("this is no cursor of this list", hint="begin without one") from None

@@ -16,6 +16,8 @@ import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.line import run
 from app.domain.access import Role
 from app.engine.archive import run as archive
+from app.engine.operate import Who
+from app.engine.restore import restore
 from app.engine.submit import Request, submit
 from app.store.ids import first_id_at
 from app.store.session import Database
@@ -132,7 +134,9 @@ def test_the_api_shows_it_marked_and_refuses_to_change_it(web: Web) -> None:
     assert (shown["is_archived"], shown["state"], len(shown["steps"])) == (True, "complete", 4)
     assert len(client.get(f"/api/v1/workflows/{one}/history").json()) > 4
     [held] = client.get("/api/v1/archive").json()
-    [moved] = client.get("/api/v1/archive/runs?limit=5").json()
+    first = client.get("/api/v1/archive/runs?limit=1").json()
+    [moved] = first["items"]
+    assert first["next"] is None
     assert (held["period"], held["workflows"], held["steps"], held["verified"]) == ("default", 1, 4, True)
     assert (moved["kind"], moved["path"], moved["workflows"], moved["by"]) == (
         "archive",
@@ -164,3 +168,23 @@ def test_the_dashboard_shows_it_marked_and_offers_no_verb(web: Web) -> None:
     assert "Archived:" not in live
     assert f"/workflows/{one}/restart" not in page.text
     assert browser.get(f"/workflows?q={str(one)[:20]}", follow_redirects=True).text.count(str(one)) > 0
+
+
+def test_the_api_lists_what_was_moved_by_pages(web: Web) -> None:
+    web.clock.now = LONG_AGO
+    harness = Harness(web.database, clock=web.clock, settings=web.runtime.settings)
+    one = old_workflow(harness)
+    for _ in range(2):
+        web.clock.advance(days=60)
+        archive(harness.engine)
+        restore(harness.engine, [one], Who("ann", "audit asks"))
+    client = web.program("viewer", "ann")
+
+    kinds, after = [], ""
+    while after is not None:
+        page = client.get(f"/api/v1/archive/runs?limit=3{after and f'&cursor={after}'}").json()
+        kinds += [one["kind"] for one in page["items"]]
+        after = page["next"]
+
+    assert kinds == ["restore", "archive", "restore", "archive"]
+    assert client.get("/api/v1/archive/runs?cursor=none").json()["error"]["code"] == "INPUT_INVALID"
