@@ -109,10 +109,6 @@ class Lifecycle(BaseModel):
         seconds: float = getattr(self, _OWN_LIMIT.get(state, "max_other_seconds"))
         return seconds
 
-    def with_overrides(self, said: LifecycleOverrides) -> Lifecycle:
-        """Return what holds for a template that says this."""
-        return self.model_copy(update=said.model_dump(exclude_none=True))
-
 
 class LifecycleOverrides(BaseModel):
     """Change some of that for one template; what is None is left as it was."""

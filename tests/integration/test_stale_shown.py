@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
 from app.domain.access import Role
 from app.domain.notices import NoticeKind
 from app.domain.staleness import Health
@@ -36,26 +33,6 @@ TARGET = {"name": "ops", "url": "https://hook.test/x", "kinds": list(NoticeKind)
 def clock() -> FakeClock:
     """The command line and the view read Postgres' clock: the engine must live in the same time."""
     return FakeClock(datetime.now(UTC))
-
-
-@pytest.fixture
-def command(
-    database_url: str,
-    any_broker_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> Callable[..., str]:
-    monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
-    monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str, exits: int = 0) -> str:
-        capsys.readouterr()
-        assert run(list(arguments)) == exits
-        return capsys.readouterr().out
-
-    return call
 
 
 def scene(harness: Harness) -> tuple[UUID, UUID, UUID]:

@@ -6,13 +6,10 @@ import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
 from app.domain.access import Role
 from app.engine import readiness
 from app.engine.context import Engine
@@ -140,26 +137,6 @@ def test_the_page_shows_what_fails_and_why(web: Web) -> None:
 def clock() -> FakeClock:
     """The command line reads Postgres' clock: the engine of these tests must live in the same time."""
     return FakeClock(datetime.now(UTC))
-
-
-@pytest.fixture
-def command(
-    database_url: str,
-    any_broker_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> Callable[..., str]:
-    monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
-    monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str, exits: int = 0) -> str:
-        capsys.readouterr()
-        assert run(list(arguments)) == exits
-        return capsys.readouterr().out
-
-    return call
 
 
 def test_the_command_lists_them(harness: Harness, command: Callable[..., str]) -> None:

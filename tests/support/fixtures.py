@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +146,28 @@ def harness_with(
         return Harness(database, clock, bell, limits[-1])
 
     return make
+
+
+@pytest.fixture
+def command(
+    database_url: str,
+    any_broker_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., str]:
+    """Run `remand …` on the database and a broker of the run, and return what it says."""
+    # Only for who asks: to load the command line takes its time.
+    import app.cli.main  # noqa: F401 - registers the commands
+    from app.cli.line import run
+
+    monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
+    monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, exits: int = 0) -> str:
+        capsys.readouterr()
+        assert run(list(arguments)) == exits
+        return capsys.readouterr().out
+
+    return call

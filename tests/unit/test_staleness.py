@@ -10,7 +10,6 @@ from app.domain.staleness import (
     PATIENT,
     Health,
     Lifecycle,
-    LifecycleOverrides,
     Signs,
     Verdict,
     Why,
@@ -77,9 +76,3 @@ def test_a_queue_without_a_worker_says_more_than_silence() -> None:
 
 def test_a_verdict_says_when() -> None:
     assert judged(sign=600).stale_at == NOW + timedelta(seconds=1200)
-
-
-def test_a_template_changes_what_it_says_and_nothing_else() -> None:
-    said = LifecycleOverrides(max_steps_in_process_seconds=5, stale_action="none")
-
-    assert DEFAULT.with_overrides(said) == Lifecycle(max_steps_in_process_seconds=5, stale_action="none")
