@@ -11,7 +11,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from app.domain.staleness import PATIENT, Health, Lifecycle, StaleAction, Why
+from app.domain.staleness import Health, Lifecycle, StaleAction, Why
 from app.domain.states import WorkflowState
 from app.store.sweeping import Limits
 
@@ -24,14 +24,17 @@ select s.workflow_id, t.namespace, t.name as template, t.version, s.state, s.cre
 _JUDGED = "remand.staleness({0}, cast(:settings as jsonb), :now) s"
 _CANDIDATES = "array(select remand.stale_candidates(cast(:settings as jsonb), :now, false))"
 _UNWARNED = "array(select remand.stale_candidates(cast(:settings as jsonb), :now, true, true))"
-_TAKES_OUT = " where s.takes_out order by s.stale_at, s.workflow_id limit :limit"
+_OLDEST_FIRST = " order by s.stale_at, s.workflow_id"
+_TAKES_OUT = f" where s.takes_out{_OLDEST_FIRST}"
+# Soon or stale, and without a good reason to wait.
 _WARNS = (
-    " where s.health <> 'healthy' and s.why in ('worker_unavailable', 'lifetime', 'state')"
-    " order by s.stale_at, s.workflow_id limit :limit"
+    " where s.health <> 'healthy' and s.why in ('worker_unavailable', 'lifetime', 'state')" + _OLDEST_FIRST
 )
-_STALE = sa.text(_COLUMNS.format(ids=_CANDIDATES) + _TAKES_OUT)
-_STALE_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_CANDIDATES)}{_TAKES_OUT}")
-_UNWARNED_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_UNWARNED)}{_WARNS}")
+_LIMIT = " limit :limit"
+_STALE = sa.text(_COLUMNS.format(ids=_CANDIDATES) + _TAKES_OUT + _LIMIT)
+_STALE_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_CANDIDATES)}{_TAKES_OUT}{_LIMIT}")
+_UNWARNED_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_UNWARNED)}{_WARNS}{_LIMIT}")
+_WARNINGS = sa.text(_COLUMNS.format(ids=":ids") + _WARNS)
 _SHOWN = sa.text(
     _COLUMNS.format(ids="array(select remand.stale_shown(cast(:settings as jsonb), :now, :oldest))")
     + " where s.health = any(:healths)"
@@ -91,11 +94,6 @@ class Standing:
     """The next sweep takes it out of work."""
 
     @property
-    def warns(self) -> bool:
-        """It is stale or soon will be, and does not wait with good reason: people are warned once."""
-        return self.health is not Health.HEALTHY and self.why not in PATIENT
-
-    @property
     def ref(self) -> str:
         """The template, "namespace/name:version"."""
         return f"{self.namespace}/{self.template}:{self.version}"
@@ -138,6 +136,12 @@ def standings(connection: sa.Connection, ids: Sequence[UUID], settings: str, now
     if not ids:
         return []
     rows = connection.execute(_OF, {"ids": list(ids), "settings": settings, "now": now})
+    return [_standing(row) for row in rows]
+
+
+def warnings(connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime) -> list[Standing]:
+    """Return those of which people are to be warned, warned or not, soonest first. Transaction: joins."""
+    rows = connection.execute(_WARNINGS, {"ids": list(ids), "settings": settings, "now": now})
     return [_standing(row) for row in rows]
 
 

@@ -112,8 +112,8 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
         enqueue_many(connection, engine.settings, told, now)
     for one in died:
         log_taken(one)
-    for stale_one in due:
-        observe(TIME_UNTIL_STALE, (now - stale_one.born_at).total_seconds(), stale_one.why)
+    for taken in due:
+        observe(TIME_UNTIL_STALE, (now - taken.born_at).total_seconds(), taken.why)
     return _workflows(one.kept for one in died), _workflows(one.dropped for one in died)
 
 
@@ -174,8 +174,7 @@ def _warn_all(engine: Engine) -> int:
 def _warn_batch(engine: Engine, ids: Sequence[UUID]) -> int:
     with engine.database.begin() as connection:
         now = engine.now(connection)
-        standings = staleness.standings(connection, ids, settings_of(engine), now)
-        found = sorted((one for one in standings if one.warns), key=lambda one: one.stale_at)
+        found = staleness.warnings(connection, ids, settings_of(engine), now)
         new = staleness.mark_warned(connection, [one.workflow_id for one in found], now)
         told = [one for one in found if one.workflow_id in new]
         enqueue_many(connection, engine.settings, [_notice(one, _kind(one)) for one in told], now)
