@@ -30,14 +30,19 @@ class Live:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._seen: tuple[object, ...] | None = None
+        self._mark = ""
         self._until = 0.0
         self._listeners = 0
         self._lock = asyncio.Lock()
 
     async def mark(self) -> str:
         """Return a name of the state of the site, at most a second old: another when something changed."""
-        return hashlib.blake2b(repr(await self._look()).encode(), digest_size=8).hexdigest()
+        async with self._lock:
+            if time.monotonic() >= self._until:
+                seen = await anyio.to_thread.run_sync(pulse.take, self._engine.database)
+                self._mark = hashlib.blake2b(repr(seen).encode(), digest_size=8).hexdigest()
+                self._until = time.monotonic() + LOOK_SECONDS / 2
+            return self._mark
 
     async def serve(self, request: Request) -> Response:
         """Answer a browser that listens; 503 when too many do."""
@@ -67,13 +72,6 @@ class Live:
                     yield ": still here\n\n"
         finally:
             self._listeners -= 1
-
-    async def _look(self) -> tuple[object, ...] | None:
-        async with self._lock:
-            if time.monotonic() >= self._until:
-                self._seen = await anyio.to_thread.run_sync(pulse.take, self._engine.database)
-                self._until = time.monotonic() + LOOK_SECONDS / 2
-            return self._seen
 
 
 def _changed(mark: str) -> str:
