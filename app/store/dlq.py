@@ -19,7 +19,7 @@ from app.store.session import Database
 from app.store.tables import dead_letter_notes, dead_letters
 
 OPEN = ("pending", "investigating")
-AT_ONCE_BYTES = 8_000_000
+AT_ONCE_CHARACTERS = 8_000_000
 # One value for many rows: the driver is spared a value for each of their columns.
 _OPEN_LETTERS: Final = """
 insert into remand.dead_letters as l ({0})
@@ -270,11 +270,11 @@ def _row_text(row: Mapping[str, Any]) -> str:
 def _of_a_size(texts: Iterable[str]) -> Iterator[list[str]]:
     """Part texts so that no statement is too large for the server, however large the snapshots are."""
     some: list[str] = []
-    room = AT_ONCE_BYTES
+    room = AT_ONCE_CHARACTERS
     for text in texts:
         if some and len(text) > room:
             yield some
-            some, room = [], AT_ONCE_BYTES
+            some, room = [], AT_ONCE_CHARACTERS
         some.append(text)
         room -= len(text)
     if some:

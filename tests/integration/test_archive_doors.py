@@ -6,13 +6,11 @@ import json
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.line import run
 from app.domain.access import Role
 from app.engine.archive import run as archive
@@ -40,24 +38,14 @@ def old_workflow(harness: Harness) -> UUID:
 
 
 @pytest.fixture
-def command(
-    database_url: str,
-    any_broker_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> Callable[..., Any]:
+def command(command: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Run `remand … --json` and return what it answers."""
-    monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
-    monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
     monkeypatch.setenv("REMAND_USER", "ann")
-    monkeypatch.chdir(tmp_path)
 
     def ask(*words: object, exits: int = 0) -> Any:
-        capsys.readouterr()
-        assert run([str(word) for word in (*words, "--json")]) == exits
+        told = command(*(str(word) for word in (*words, "--json")), exits=exits)
         # What the engine logs comes before it: these tests configure no logging.
-        return json.JSONDecoder().raw_decode(_document(capsys.readouterr().out))[0]
+        return json.JSONDecoder().raw_decode(_document(told))[0]
 
     return ask
 

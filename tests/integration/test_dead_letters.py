@@ -161,7 +161,7 @@ def test_letters_too_large_for_one_statement_are_stored_in_several(
     harness.publish(shape("one", {"a": ()}))
     harness.play(a=always(NO))
     ids = {harness.submit("t/one", {"text": "x" * 1000}) for _ in range(5)}
-    monkeypatch.setattr(dlq, "AT_ONCE_BYTES", 5_000)
+    monkeypatch.setattr(dlq, "AT_ONCE_CHARACTERS", 5_000)
 
     harness.run_until_quiet()
 
