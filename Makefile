@@ -168,7 +168,7 @@ docs: install ## Write the generated parts of docs/ anew
 	@$(BIN)/python -m app.cli.docgen
 	@$(BIN)/python -m app.api.reference
 
-schema: install ## Write the unreleased migration anew from app/store/tables and app/store/sql
+schema: install ## Copy the functions that changed into the unreleased migration
 	@$(BIN)/python -m migrations.draft
 
 clean: ## Remove caches and what was built (not .venv*, not .remand)

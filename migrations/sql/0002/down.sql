@@ -1,0 +1,1 @@
+-- The reverse of tables.sql, last change first.

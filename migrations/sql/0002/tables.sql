@@ -1,0 +1,1 @@
+-- Expand only: what old code reads and writes stays as it is. Tables and their _archive twins change together.
