@@ -17,8 +17,8 @@ from app.cli.dashboard_address import base_url, link_to, written_down
 from app.cli.fleet import Fleet, Size
 from app.cli.output import span
 from app.cli.wording import command, next_steps
-from app.domain.access import Role
-from app.domain.errors import EmbeddedUnavailable
+from app.domain.access import Role, account_name_like
+from app.domain.errors import EmbeddedUnavailable, UserNotFound
 from app.domain.template import Template
 from app.embedded.processes import ProcessExit
 from app.embedded.stack import Endpoints
@@ -126,8 +126,13 @@ def _tell_running(cli: Cli, fleet: Fleet, endpoints: Endpoints) -> None:
 def _entry(fleet: Fleet) -> dict[str, str]:
     """Return where the dashboard is, and a link that signs in who started all this."""
     url, me = base_url(fleet.settings), operator()
-    code = access.create_login_code(fleet.runtime.engine, me, Role.ADMIN, Who(me, "remand up"))
-    return {"dashboard_url": url, "api_url": f"{url}/api/v1", "login_url": link_to(url, code)}
+    try:
+        who = Who(me, "remand up")
+        code = access.create_login_code(fleet.runtime.engine, account_name_like(me), Role.ADMIN, who)
+        login_url = link_to(url, code)
+    except UserNotFound:  # who was disabled on purpose stays out, and everything else comes up
+        login_url = f"{url}/login"
+    return {"dashboard_url": url, "api_url": f"{url}/api/v1", "login_url": login_url}
 
 
 def _tell_ready(

@@ -15,7 +15,7 @@ from app.cli.context import By, Cli, Group, Reason, operator
 from app.cli.dashboard_address import base_url, link_to
 from app.cli.output import age, now, table
 from app.cli.wording import command, next_steps
-from app.domain.access import Role
+from app.domain.access import Role, account_name_like
 from app.domain.errors import AccessInvalid, NameTaken, UserNotFound
 from app.engine import access
 from app.store import access as stored
@@ -118,24 +118,19 @@ def enable(cli: Cli, name: UserName, reason: Reason = None, by: By = None) -> No
 def link(
     cli: Cli,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which user; default: you, as admin.")
+        str | None, typer.Argument(metavar="NAME", help="Which user; default: you, added as admin.")
     ] = None,
     reason: Reason = None,
     by: By = None,
 ) -> None:
     """Print a link that signs in once, within ten minutes. Whoever opens it first is in."""
     who = cli.who(by, reason)
-    role = Role.ADMIN if name is None else _role_of(cli, name)
-    code = access.create_login_code(cli.engine, (name or operator()).strip().lower(), role, who)
-    url = link_to(base_url(cli.given), code)
+    if name is not None and stored.role_of(cli.database, name) is None:
+        raise UserNotFound(f"no user {name!r} who may sign in", hint="see `remand user list`")
+    wanted = account_name_like(operator()) if name is None else name
+    code = access.create_login_code(cli.engine, wanted, Role.ADMIN, who)
+    url, role = link_to(base_url(cli.given), code), stored.role_of(cli.database, wanted)
     cli.out.answer({"login_url": url, "role": role}, Text(url, style="bold cyan"))
-
-
-def _role_of(cli: Cli, name: str) -> Role:
-    for one in stored.list_users(cli.database):
-        if one.name == name.strip().lower() and one.disabled_at is None:
-            return one.role
-    raise UserNotFound(f"no user {name!r} who may sign in", hint="see `remand user list`")
 
 
 def _password(from_stdin: bool, variable: str | None) -> str:

@@ -114,6 +114,12 @@ def account_name(typed: str) -> str | None:
     return name if _NAME.fullmatch(name) else None
 
 
+def account_name_like(typed: str) -> str:
+    """Return the name of an account for somebody whose own name may not do as one."""
+    made = re.sub(r"[^a-z0-9._@+-]+", "-", typed.strip().lower()).strip("._@+-")[:64]
+    return made or "operator"
+
+
 def problem_of_password(password: str, name: str) -> str | None:
     """Say what is wrong with a new password; None: nothing."""
     if len(password) < MIN_PASSWORD:

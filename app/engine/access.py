@@ -20,7 +20,7 @@ from app.domain.access import (
     permissions,
     problem_of_password,
 )
-from app.domain.errors import AccessInvalid, NameTaken, NobodyCouldSignIn
+from app.domain.errors import AccessInvalid, NameTaken, NobodyCouldSignIn, UserNotFound
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import access, audit, sessions
@@ -54,7 +54,7 @@ def add_user(engine: Engine, name: str, role: Role, password: str, who: Who) -> 
 
 
 def set_role(engine: Engine, name: str, role: Role, who: Who) -> User:
-    """Give a user another role; open sessions go on with it. Idempotent.
+    """Give a user another role; open sessions go on with it, links made before do not work. Idempotent.
 
     Raises:
         UserNotFound: nobody has that name.
@@ -184,13 +184,30 @@ def revoke_token(engine: Engine, name_or_id: str, who: Who) -> Token:
 
 
 def create_login_code(engine: Engine, name: str, role: Role, who: Who) -> str:
-    """Return a code that signs somebody in once, within ten minutes."""
-    code = secrets.token_urlsafe(32)
+    """Return a code that signs a user in once, within ten minutes.
+
+    Whom nobody added before is added, with that role and a password that nobody knows: every session belongs
+    to an account, by which it can be ended. Who is there keeps the role there is.
+
+    Raises:
+        AccessInvalid: the name will not do.
+        UserNotFound: the user may not sign in.
+    """
+    code, wanted = secrets.token_urlsafe(32), _checked_name(name)
+    is_new = access.role_of(engine.database, wanted) is None
+    hashed = HASHER.hash(secrets.token_urlsafe(32)) if is_new else ""
     with engine.database.begin() as connection:
         now = engine.now(connection)
-        sessions.add_code(connection, digest(code), name, role, now + timedelta(seconds=CODE_SECONDS))
-        _record(connection, now, who, Entry("login_link.create", "user", name, after={"role": str(role)}))
-    log("access.changed", verb="login_link.create", subject=name, by=who.by)
+        is_added = is_new and access.add_user(connection, wanted, role, hashed, by=who.by, now=now)
+        user = access.lock_user(connection, wanted)
+        if user.disabled_at is not None:
+            raise UserNotFound(f"no user {wanted!r} who may sign in", hint=f"remand user enable {wanted}")
+        sessions.add_code(
+            connection, digest(code), user.name, user.role, now + timedelta(seconds=CODE_SECONDS)
+        )
+        told = {"role": str(user.role), **({"added": True} if is_added else {})}
+        _record(connection, now, who, Entry("login_link.create", "user", user.name, after=told))
+    log("access.changed", verb="login_link.create", subject=user.name, by=who.by)
     return code
 
 
@@ -238,6 +255,7 @@ def _change_user(
         was = {"role": str(user.role), "disabled": user.disabled_at is not None}
         access.change_user(connection, user.id, **columns)
         ended = access.end_sessions(connection, user.id) if signs_out else 0
+        sessions.end_codes(connection, user.name)
         before = {one: was[one] for one in after}
         told = {**after, "sessions_ended": ended} if signs_out else after
         _record(connection, engine.now(connection), who, Entry(verb, "user", user.name, None, before, told))

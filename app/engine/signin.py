@@ -73,29 +73,18 @@ def open_link(engine: Engine, code: str, *, address: str | None) -> SignedIn:
     """Open a session for a code that signs in once. Transaction: own.
 
     Raises:
-        NotSignedIn: the code is unknown, used or over.
+        NotSignedIn: the code is unknown, used or over, or its account may not sign in.
     """
     secret = secrets.token_urlsafe(32)
     with engine.database.begin() as connection:
-        now = engine.now(connection)
-        identity = sessions.take_code(connection, digest(code), now)
-        if identity is not None:
-            sessions.add_session(
-                connection,
-                digest(secret),
-                identity.name,
-                identity.role,
-                user_id=None,
-                address=address,
-                expires_at=now + timedelta(seconds=engine.settings.web.session_max_seconds),
-                now=now,
-            )
-            sessions.prune(connection, now)
-    if identity is None:
+        account = _take_code(connection, digest(code), engine.now(connection))
+        if account is not None:
+            _add_session(engine, connection, account, secret, address)
+    if account is None:
         log("access.refused", name=None, why="link", address=address)
         raise NotSignedIn("this link was used, or is too old", hint="links work once, for ten minutes")
-    log("access.signed_in", name=identity.name, how="link", address=address)
-    return SignedIn(identity, secret, "")
+    log("access.signed_in", name=account.name, how="link", address=address)
+    return SignedIn(Identity(account.name, account.role), secret, "")
 
 
 def sign_out(engine: Engine, secret: str) -> None:
@@ -119,6 +108,30 @@ def recognise_session(engine: Engine, secret: str) -> Identity | None:
         idle_seconds=engine.settings.web.session_idle_seconds,
         now=engine.clock.fixed(),
     )
+
+
+def _take_code(connection: Connection, code_hash: bytes, now: datetime) -> Account | None:
+    name = sessions.owner_of_code(connection, code_hash)
+    # The account is locked before its code, as whoever changes the account does.
+    account = None if name is None else sessions.find_account(connection, name, lock=True)
+    return account if account is not None and sessions.take_code(connection, code_hash, now) else None
+
+
+def _add_session(
+    engine: Engine, connection: Connection, account: Account, secret: str, address: str | None
+) -> None:
+    now = engine.now(connection)
+    sessions.add_session(
+        connection,
+        digest(secret),
+        account.name,
+        account.role,
+        user_id=account.id,
+        address=address,
+        expires_at=now + timedelta(seconds=engine.settings.web.session_max_seconds),
+        now=now,
+    )
+    sessions.prune(connection, now)
 
 
 def _count_try(
@@ -199,17 +212,7 @@ def _open(engine: Engine, account: Account, keys: list[str], address: str | None
         if not keys[0].startswith(DEVICE):
             device = secrets.token_urlsafe(32)
             sessions.add_device(connection, _device_key(device), account.name, now)
-        sessions.add_session(
-            connection,
-            digest(secret),
-            current.name,
-            current.role,
-            user_id=current.id,
-            address=address,
-            expires_at=now + timedelta(seconds=engine.settings.web.session_max_seconds),
-            now=now,
-        )
-        sessions.prune(connection, now)
+        _add_session(engine, connection, current, secret, address)
     return SignedIn(Identity(current.name, current.role), secret, device)
 
 

@@ -79,6 +79,12 @@ def lock_user(connection: sa.Connection, name: str) -> User:
     return _user(row)
 
 
+def role_of(database: Database, name: str) -> Role | None:
+    """Return the role of a user, who may sign in or not; None: nobody has that name. Transaction: own."""
+    rows = database.call("select role from remand.users where name = lower(trim(%s))", (name,))
+    return Role(rows[0][0]) if rows else None
+
+
 def change_user(connection: sa.Connection, user_id: UUID, **values: Any) -> None:
     """Set columns of a user."""
     connection.execute(sa.update(users).where(users.c.id == user_id).values(values))

@@ -19,6 +19,17 @@ FORGOTTEN_AFTER = timedelta(minutes=15)
 _DEVICES_KEPT = timedelta(days=90)
 _KEPT = timedelta(days=1)
 DEVICE = "device:"
+_RECOGNISED = """
+    select users.name, users.role, sessions.seen_at < clock.now - make_interval(secs => %s)
+    from remand.sessions
+    join remand.users on users.id = sessions.user_id
+    cross join coalesce(%s, clock_timestamp()) as clock (now)
+    where sessions.token_hash = %s
+      and sessions.expires_at > clock.now
+      and sessions.seen_at > clock.now - make_interval(secs => %s)
+      and users.disabled_at is null
+      and sessions.created_at >= users.password_at
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,7 @@ def add_session(
     name: str,
     role: Role,
     *,
-    user_id: UUID | None,
+    user_id: UUID,
     address: str | None,
     expires_at: datetime,
     now: datetime,
@@ -68,17 +79,10 @@ def recognise_session(
 ) -> Identity | None:
     """Return who is signed in; None: nobody, not any more, or not allowed any more. Transaction: own.
 
+    The account says what they may do, and whether at all: not what was true when the session began.
     That it was used is written down at most once a minute. `now`: None lets the database say.
     """
-    rows = database.call(
-        "select s.name, coalesce(u.role, s.role), s.seen_at < clock.now - make_interval(secs => %s)"
-        " from remand.sessions s left join remand.users u on u.id = s.user_id,"
-        " coalesce(%s, clock_timestamp()) as clock (now)"
-        " where s.token_hash = %s and s.expires_at > clock.now"
-        " and s.seen_at > clock.now - make_interval(secs => %s)"
-        " and (s.user_id is null or u.disabled_at is null)",
-        (min(60.0, idle_seconds / 4), now, token_hash, idle_seconds),
-    )
+    rows = database.call(_RECOGNISED, (min(60.0, idle_seconds / 4), now, token_hash, idle_seconds))
     if not rows:
         return None
     [(name, role, is_due)] = rows
@@ -107,14 +111,25 @@ def add_code(
     )
 
 
-def take_code(connection: sa.Connection, code_hash: bytes, now: datetime) -> Identity | None:
-    """Use up a code; None if it is unknown, used or over."""
-    row = connection.execute(
-        sa.delete(login_codes)
-        .where(login_codes.c.code_hash == code_hash, login_codes.c.expires_at > now)
-        .returning(login_codes.c.name, login_codes.c.role)
-    ).first()
-    return None if row is None else Identity(row.name, Role(row.role))
+def owner_of_code(connection: sa.Connection, code_hash: bytes) -> str | None:
+    """Return whom a code signs in; None: it is unknown or used."""
+    name: str | None = connection.scalar(
+        sa.select(login_codes.c.name).where(login_codes.c.code_hash == code_hash)
+    )
+    return name
+
+
+def take_code(connection: sa.Connection, code_hash: bytes, now: datetime) -> bool:
+    """Use up a code; False if it is unknown, used or over."""
+    taken = connection.execute(
+        sa.delete(login_codes).where(login_codes.c.code_hash == code_hash, login_codes.c.expires_at > now)
+    )
+    return taken.rowcount == 1
+
+
+def end_codes(connection: sa.Connection, name: str) -> None:
+    """Let the links that were made for somebody sign in no more."""
+    connection.execute(sa.delete(login_codes).where(login_codes.c.name == name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -441,6 +442,87 @@ def test_old_failures_are_forgotten_and_what_is_over_is_deleted(engine: Engine, 
     harness.advance(days=91)
     come(engine)
     assert len(engine.database.call("select key from remand.login_attempts")) == 3
+
+
+# sessions by link
+
+
+@pytest.mark.parametrize("verb", ["disable", "password", "role"])
+def test_a_session_by_link_is_judged_by_its_account(engine: Engine, verb: str) -> None:
+    access.add_user(engine, "grace", Role.ADMIN, PASSWORD, WHO)
+    signed = signin.open_link(engine, linked(engine), address=HOME)
+
+    change_account(engine, verb)
+
+    found = signin.recognise_session(engine, signed.secret)
+    if verb == "role":
+        assert found is not None
+        assert found.role is Role.VIEWER
+    else:
+        assert found is None
+
+
+@pytest.mark.parametrize("verb", ["disable", "password", "role"])
+def test_a_link_made_before_its_account_changed_signs_in_no_more(engine: Engine, verb: str) -> None:
+    access.add_user(engine, "grace", Role.ADMIN, PASSWORD, WHO)
+    code = linked(engine)
+
+    change_account(engine, verb)
+    access.enable_user(engine, "grace", WHO)
+
+    with pytest.raises(NotSignedIn):
+        signin.open_link(engine, code, address=HOME)
+    assert signin.open_link(engine, linked(engine), address=HOME)
+
+
+def test_a_link_gives_the_role_of_its_account_and_none_to_who_is_disabled(engine: Engine) -> None:
+    access.add_user(engine, "grace", Role.VIEWER, PASSWORD, WHO)
+
+    assert signin.open_link(engine, linked(engine), address=HOME).identity.role is Role.VIEWER
+
+    access.disable_user(engine, "grace", WHO)
+    with pytest.raises(UserNotFound):
+        linked(engine)
+
+
+def test_who_comes_by_a_link_alone_has_an_account_that_can_be_ended(engine: Engine) -> None:
+    code = access.create_login_code(engine, "me", Role.ADMIN, WHO)
+    signed = signin.open_link(engine, code, address=HOME)
+    assert [one.name for one in stored.list_users(engine.database)] == ["me"]
+
+    access.disable_user(engine, "me", WHO)
+
+    assert signin.recognise_session(engine, signed.secret) is None
+
+
+def test_a_link_opened_while_its_account_changes_is_either_before_or_after(engine: Engine) -> None:
+    access.add_user(engine, "grace", Role.ADMIN, PASSWORD, WHO)
+    opened: list[str] = []
+
+    def come_in(code: str) -> None:
+        with contextlib.suppress(NotSignedIn):
+            opened.append(signin.open_link(engine, code, address=HOME).secret)
+
+    with ThreadPoolExecutor(8) as pool:
+        for code in [linked(engine) for _ in range(7)]:
+            pool.submit(come_in, code)
+        pool.submit(access.disable_user, engine, "grace", WHO).result()
+
+    assert [one for one in opened if signin.recognise_session(engine, one)] == []
+
+
+def linked(engine: Engine) -> str:
+    return access.create_login_code(engine, "grace", Role.ADMIN, WHO)
+
+
+def change_account(engine: Engine, verb: str) -> None:
+    match verb:
+        case "disable":
+            access.disable_user(engine, "grace", WHO)
+        case "password":
+            access.set_password(engine, "grace", "another fine day", WHO)
+        case "role":
+            access.set_role(engine, "grace", Role.VIEWER, WHO)
 
 
 # what is written down
