@@ -14,16 +14,16 @@ from types import TracebackType
 from typing import Any, Final
 
 from remand.classify import Classification, classify
-from remand.facts import HOSTILE, qualified, read
+from remand.facts import read
 from remand.fingerprint import fingerprint
 from remand.recorded import facts_of
 from remand.rules import BOOK, RuleBook
+from remand.told import class_name, message_of, told
 from remand.wrapped import members_of
 
 _CAUSES: Final = 20
 _FRAMES: Final = 60
 _CAUSE_MESSAGE: Final = 512
-_UNPRINTABLE: Final = "[the exception cannot be printed]"
 _CUT: Final = "\n… {} characters left out …\n"
 
 
@@ -31,7 +31,8 @@ _CUT: Final = "\n… {} characters left out …\n"
 class Failure:
     """Hold one failure as data.
 
-    `error_class` is qualified; `causes` are `class: message` of what led to it, nearest first, each once.
+    `error_class` (qualified) and `message` are those of what was raised, or of what a wrapper stands for
+    (`remand.told`); `causes` are `class: message` of what led to it, nearest first, each once.
     `facts`: what rules look at (`remand.recorded`). `fingerprint`: the same for failures that differ in
     values only; empty for a failure recorded without one.
     """
@@ -113,18 +114,31 @@ def capture(
         # Bounds the work of `redact`; the edges of this cut are thrown away by the second one.
         return cut(storable(redact(cut(text, limit * 8))), limit)
 
-    error_class, message = clean(_class_name(exc), 512), clean(_message(exc), max_message)
-    trace = clean("".join(_trace(exc)), max_traceback)
+    said = told(exc, lambda one: classify(one, now=now, book=book))
+    error_class, message = clean(said.error_class, 512), clean(said.message, max_message)
+    trace = clean("".join(_trace(exc, said.exc)), max_traceback)
     return Failure(
         error_class=error_class,
         message=message,
         traceback=trace,
         classification=replace(verdict, explanation=clean(verdict.explanation, 1024)),
-        causes=tuple(clean(f"{_class_name(c)}: {_message(c)}", _CAUSE_MESSAGE) for c in _led_to(exc)),
-        facts=facts_of(exc, clean),
+        causes=tuple(clean(_line(one), _CAUSE_MESSAGE) for one in _led_to(exc, said.exc)),
+        facts=_facts(exc, said.exc, clean),
         # Where nothing is said, the place is all that tells one failure from another.
         fingerprint=fingerprint(error_class, message, "" if message else trace),
     )
+
+
+def _facts(exc: BaseException, spokesman: BaseException, clean: Callable[[str, int], str]) -> dict[str, Any]:
+    """Return the facts of what was raised, with its class and text where another's stand for them."""
+    facts = facts_of(exc, clean)
+    if spokesman is exc:
+        return facts
+    return {"class": clean(class_name(exc), 512), "message": clean(message_of(exc), _CAUSE_MESSAGE), **facts}
+
+
+def _line(exc: BaseException) -> str:
+    return f"{class_name(exc)}: {message_of(exc)}"
 
 
 def storable(text: str) -> str:
@@ -156,33 +170,27 @@ def chain(exc: BaseException) -> Iterator[BaseException]:
         current = cause if isinstance(cause, BaseException) else None
 
 
-def _led_to(exc: BaseException) -> list[BaseException]:
-    members = [m for m in members_of(exc) if m is not exc] if isinstance(exc, BaseExceptionGroup) else []
-    return (members + list(chain(exc))[1:])[:_CAUSES]
+def _led_to(exc: BaseException, spokesman: BaseException) -> list[BaseException]:
+    """Return all members of a group, and the causes: neither the exception itself nor what it stands for."""
+    members = list(members_of(exc)) if isinstance(exc, BaseExceptionGroup) else []
+    causes = [one for one in list(chain(spokesman))[1:] if one is not exc]
+    return list({id(one): one for one in [*members, *causes]}.values())[:_CAUSES]
 
 
-def _class_name(exc: BaseException) -> str:
-    try:
-        return qualified(type(exc))
-    except HOSTILE:
-        return "unknown"
+def _trace(exc: BaseException, spokesman: BaseException) -> Iterator[str]:
+    """Yield the traceback of the whole chain, oldest cause first as Python prints it.
 
-
-def _message(exc: BaseException) -> str:
-    try:
-        return str(exc)
-    except HOSTILE:
-        return _UNPRINTABLE
-
-
-def _trace(exc: BaseException) -> Iterator[str]:
-    """Yield the traceback of the whole chain, oldest cause first as Python prints it."""
+    What the exception stands for comes before it where the chain does not lead there, as in a group.
+    """
     links = list(chain(exc))
+    if all(link is not spokesman for link in links):
+        known = set(map(id, links))
+        links += [link for link in chain(spokesman) if id(link) not in known]
     for link in reversed(links):
         if link is not links[-1]:
             yield "\nThis led to:\n\n"
         yield from _frames(read(link, "__traceback__"))
-        yield f"{_class_name(link)}: {_message(link)}\n"
+        yield f"{_line(link)}\n"
 
 
 def _frames(start: object) -> Iterator[str]:

@@ -29,6 +29,22 @@ _MASKS: Final = tuple(
         (r"(?<![\w/])(?:[a-z]:)?[/\\](?:[\w.@+-]+[/\\])+[\w.@+-]*", "<path>"),
     )
 )
+_MARKS: Final = {"'": ("\ue000", "\ue001"), '"': ("\ue002", "\ue003")}
+"""What stands for the quotes around what is kept, while the others are masked."""
+_NO_MARKS: Final = str.maketrans("", "", "\ue000\ue001\ue002\ue003")
+_QUOTES: Final = str.maketrans("\ue000\ue001\ue002\ue003", "''\"\"")
+_MARKED: Final = re.compile("[\ue000\ue002][^\ue001\ue003]*[\ue001\ue003]|[^\ue000\ue002]+")
+_SENTENCE: Final = re.compile(r"\A(?P<quote>['\"])(?P<kept>[^\n]{1,80})(?P=quote)\Z")
+_IDENTIFIER: Final = re.compile(r"(?<!\w)(?P<quote>['\"])(?P<kept>[A-Za-z_][\w.\[\]-]{0,39})(?P=quote)(?!\w)")
+_OF_A_CODE: Final = re.compile(
+    r"(?P<quote>['\"])(?P<key>error|errors|code|error_code|errorcode|type|reason|status)(?P=quote)\s*:\s*"
+    r"(?P=quote)(?P<kept>[A-Za-z][A-Za-z_.-]{1,59})(?P=quote)",
+    re.IGNORECASE,
+)
+_OF_THE_CODE: Final = frozenset(
+    {"AttributeError", "NameError", "UnboundLocalError", "TypeError", "ImportError", "ModuleNotFoundError"}
+)
+"""Classes whose quoted words are names in the code: the same mistake has the same ones."""
 _WORD = re.compile(r"[\w-]{6,}")
 _MIXED = re.compile(r"\d[a-z]", re.IGNORECASE)
 _NUMBER = re.compile(
@@ -54,7 +70,7 @@ def fingerprint(error_class: str, message: str, traceback: str = "") -> str:
     With a traceback (Python's own form) the place of the raise counts, too: the innermost three functions of
     code that is neither the standard library's nor installed nor the product's; no line, no recursion.
     """
-    return digest(error_class, masked(message), _place(traceback, message))
+    return digest(error_class, masked(message, error_class), _place(traceback, error_class, message))
 
 
 def digest(*parts: str) -> str:
@@ -62,13 +78,37 @@ def digest(*parts: str) -> str:
     return blake2b("\x00".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def masked(message: str) -> str:
-    """Return a message without its values, in lower case, cut to 500 characters."""
-    text = message[:_READ]
+def masked(message: str, error_class: str = "") -> str:
+    """Return a message without its values, in lower case, cut to 500 characters.
+
+    Quoted names that a KeyError, an AttributeError and their like are about stay, and the codes of an
+    answer that is quoted whole: without them nothing is said.
+    """
+    text = _with_marks(message[:_READ].translate(_NO_MARKS), error_class)
     for pattern, mask in _MASKS:
         text = pattern.sub(mask, text)
     text = _NUMBER.sub(_number, _WORD.sub(_word, text))
-    return " ".join(text.lower().split())[:_KEPT]
+    lowered = _MARKED.sub(_in_lower_case, text).translate(_QUOTES)
+    return " ".join(lowered.split())[:_KEPT]
+
+
+def _with_marks(text: str, error_class: str) -> str:
+    """Return a text in which marks stand for the quotes around what is kept."""
+    text = _OF_A_CODE.sub(_mark, text)
+    name = error_class.rpartition(".")[2]
+    if name.endswith("KeyError"):  # all of its text is the key, as it was written
+        return _SENTENCE.sub(_mark, text)
+    return _IDENTIFIER.sub(_mark, text) if name in _OF_THE_CODE else text
+
+
+def _mark(match: re.Match[str]) -> str:
+    opened, closed = _MARKS[match["quote"]]
+    key = match.groupdict().get("key")
+    return f"{f'{opened}{key}{closed}: ' if key else ''}{opened}{match['kept']}{closed}"
+
+
+def _in_lower_case(match: re.Match[str]) -> str:
+    return match[0].lower() if match[0][0] not in "\ue000\ue002" else match[0]
 
 
 def _word(match: re.Match[str]) -> str:
@@ -89,11 +129,11 @@ def _number(match: re.Match[str]) -> str:
     return match["kind"] or "<n>"
 
 
-def _place(traceback: str, message: str) -> str:
+def _place(traceback: str, error_class: str, message: str) -> str:
     """Return where it was raised: the innermost functions of users' own code, else the very last one."""
-    if "\n" in message:  # a message may tell of frames, too: of another process
-        told = traceback.rfind(message)
-        traceback = traceback[:told] if told >= 0 else traceback
+    told = traceback.rfind(f"\n{error_class}: {message}")
+    if told >= 0:  # what comes after it tells of its wrappers; what a message tells of frames is another's
+        traceback = traceback[: told + 1]
     places = list(_PLACE.finditer(traceback[max(traceback.rfind(_HEAD), 0) :]))
     own = dict.fromkeys(_named(one) for one in reversed(places) if _is_own(one["file"]))
     return " < ".join(list(own)[:_OWN]) or (_named(places[-1]) if places else "")

@@ -2,7 +2,8 @@
 
 `{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`. Where there are any:
 `"says"`, the flags `retryable` and `retriable`; `"wrapped"`, the same of each exception that it wraps, the
-nearest first, with class and message, and `"context": true` for one that was merely being handled.
+nearest first, with class and message, and `"context": true` for one that was merely being handled. `"class"`
+and `"message"` of the exception itself where what it wraps is told instead of it (`remand.told`).
 """
 
 from __future__ import annotations

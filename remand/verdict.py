@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -69,6 +70,13 @@ def worse(kept: Classification | None, other: Classification) -> Classification:
         kept, other = other, kept
     waits = [verdict.retry_after for verdict in (kept, other) if verdict.retry_after is not None]
     return kept if kept.policy == "never" or not waits else replace(kept, retry_after=max(waits))
+
+
+def gravest(
+    members: Iterable[BaseException], judge: Callable[[BaseException], Classification]
+) -> BaseException | None:
+    """Return the exception whose verdict settles a group of them, the first of equals; None of none."""
+    return max(members, key=lambda one: _weight(judge(one)), default=None)
 
 
 def _weight(verdict: Classification) -> tuple[int, bool]:

@@ -27,10 +27,11 @@ def wrapped(facts: Facts) -> Iterator[BaseException]:
         if name in present and isinstance(inner := facts.get(name), BaseException):
             yield inner
     if (attempt := facts.get("last_attempt")) is not None:
-        # tenacity keeps a finished future; a private field is read because `.exception()` may wait.
-        inner = read(attempt, "_exception")
-        if isinstance(inner, BaseException):
-            yield inner
+        # tenacity keeps a finished future; a private field is read because `.exception()` may wait. retrying
+        # keeps what `sys.exc_info` gave.
+        for inner in (read(attempt, "_exception"), item(read(attempt, "value"), 1)):
+            if isinstance(inner, BaseException):
+                yield inner
     kwargs, args, errors = facts.get("kwargs"), facts.get("args"), facts.get("errors")
     held: list[Any] = [item(kwargs, "error")] if isinstance(kwargs, dict) else []
     held += args[:5] if isinstance(args, tuple) else ()

@@ -222,7 +222,7 @@ def _cause(death: DecidedDeath, template: Template) -> Cause:
         step=failed.step,
         handler=failed.handler,
         error_class=error_class,
-        message=masked(message),
+        message=masked(message, error_class),
         category=failure["classification"]["category"],
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -37,6 +38,7 @@ ATTRIBUTES: Final = frozenset({
 })  # fmt: skip
 """All that is ever read of an exception beside what every exception has."""
 
+_OF_ALL: Final = frozenset({"builtins.Exception", "builtins.BaseException", "builtins.object"})
 _HEADER_HOLDERS: Final = frozenset({"response", "headers", "hdrs", "http_headers", "meta", "resp"})
 
 
@@ -90,6 +92,17 @@ def _is_code(lookup: object) -> bool:
     return lookup is not None and not isinstance(lookup, WrapperDescriptorType)
 
 
+def _remembered(module: str, cls: str) -> tuple[str, ...]:
+    """Return the name of a class, with those of its bases where it is loaded here; nothing is imported."""
+    name = f"{module}.{cls}"
+    try:
+        found = vars(sys.modules[module])[cls]
+        names = profile_of(found).names if issubclass(found, BaseException) else ()
+    except HOSTILE:
+        return (name,)
+    return tuple(one for one in names if one not in _OF_ALL) if names[:1] == (name,) else (name,)
+
+
 class Subject:
     """Hold what can be known of one exception; each fact is read once, when asked for.
 
@@ -115,7 +128,9 @@ class Subject:
             return names
         module, cls = self.get("exc_module"), self.get("exc_cls_name")
         # Celery replaces an exception that cannot be pickled by a wrapper that remembers its class.
-        return (f"{module}.{cls}", *names) if isinstance(module, str) and isinstance(cls, str) else names
+        return (
+            (*_remembered(module, cls), *names) if isinstance(module, str) and isinstance(cls, str) else names
+        )
 
     @property
     def roots(self) -> frozenset[str]:
