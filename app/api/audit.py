@@ -6,12 +6,12 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from app.api.answers import page
 from app.api.contract import Page
 from app.api.parts import AdminReader, After, EngineOf, Limit, Line
+from app.domain.instants import Instant
 from app.store import audit
 from app.store.audit import Written
 
@@ -27,7 +27,7 @@ def list_decisions(
     kind: Annotated[Line | None, Query(description="Kind of thing it was about.")] = None,
     subject: Annotated[Line | None, Query(description="Id or name of what it was about.")] = None,
     workflow_id: Annotated[UUID | None, Query(description="About this workflow.")] = None,
-    since: Annotated[AwareDatetime | None, Query(description="At this instant or later.")] = None,
+    since: Annotated[Instant | None, Query(description="At this instant or later.")] = None,
     cursor: After = None,
     limit: Limit = 50,
 ) -> Response:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 from fastapi import Body as InBody
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from app.api.answers import answer, page_of_lines
@@ -26,6 +26,7 @@ from app.api.parts import (
     Line,
     Reason,
 )
+from app.domain.instants import Instant
 from app.domain.states import GroupState
 from app.engine import groups
 from app.engine.context import Engine
@@ -90,7 +91,7 @@ class DueGroup(Body):
     """Say until when it should be dealt with; null: no longer."""
 
     action: Literal["due"]
-    due_at: AwareDatetime | None
+    due_at: Instant | None
     reason: Reason = None
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from app.api.answers import answer, page
@@ -14,6 +14,7 @@ from app.api.contract import CHANGES, Page, errors
 from app.api.idempotency import OnceOf
 from app.api.parts import After, Body, EngineOf, LetterReader, LetterWriter, Limit, Line, Reason
 from app.api.selection import Selection
+from app.domain.instants import Instant
 from app.domain.redrive import ItemState, RedriveState, RedriveVerb
 from app.engine import redrive
 from app.engine.context import Engine
@@ -43,7 +44,7 @@ class NewRedrive(Body):
     include_claimed: bool = Field(False, description="Letters that others have claimed, too.")
     queue: Line | None = Field(None, description="Where the failed steps run; null: their own queue.")
     priority: int | None = Field(None, ge=0, le=9, description="Of the failed steps; null: their own.")
-    not_before: AwareDatetime | None = Field(None, description="It begins no earlier.")
+    not_before: Instant | None = Field(None, description="It begins no earlier.")
     code_version: Line | None = Field(
         None, description="It begins once every live worker runs this version of the handlers."
     )

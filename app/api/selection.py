@@ -7,11 +7,12 @@ from uuid import UUID
 
 from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from starlette.requests import Request
 
 from app.api.parts import LONGEST_PAGE, Cursor, Line
 from app.domain.errors import InputInvalid
+from app.domain.instants import Instant
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
 
@@ -42,8 +43,8 @@ class Criteria(BaseModel):
     text: Annotated[Line, StringConstraints(min_length=3)] | None = Field(
         None, description="In the message of the error."
     )
-    opened_from: AwareDatetime | None = Field(None, description="Opened at this instant or later.")
-    opened_before: AwareDatetime | None = None
+    opened_from: Instant | None = Field(None, description="Opened at this instant or later.")
+    opened_before: Instant | None = None
 
     def wanted(self, ids: tuple[UUID, ...] = ()) -> LetterFilter:
         """Return the filter; `ids`: only of these."""

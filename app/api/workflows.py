@@ -10,7 +10,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 from fastapi import Body as InBody
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -31,6 +31,7 @@ from app.api.parts import (
 )
 from app.api.views import Decision, OpenLetter, WorkflowLine, shown_step
 from app.domain.errors import InputInvalid
+from app.domain.instants import Instant
 from app.domain.states import WorkflowState
 from app.engine import operate
 from app.engine.context import Engine
@@ -49,7 +50,7 @@ router = APIRouter(tags=["workflows"])
 class WorkflowPage(Page[WorkflowLine]):
     """A page of workflows, newest first."""
 
-    looked_back_to: AwareDatetime | None = Field(
+    looked_back_to: datetime | None = Field(
         description="Where no index leads to what is asked for, a page looks at the newest 20 000 workflows "
         "before its cursor; this is the oldest of them. `next` goes on from there, even if `items` is empty."
     )
@@ -126,8 +127,8 @@ def list_workflows(
     id_prefix: Annotated[
         str | None, Query(alias="id", pattern="^[0-9a-f-]{1,36}$", description="The beginning of their id.")
     ] = None,
-    submitted_after: Annotated[AwareDatetime | None, Query(description="At this instant or later.")] = None,
-    submitted_before: Annotated[AwareDatetime | None, Query(description="Before this instant.")] = None,
+    submitted_after: Annotated[Instant | None, Query(description="At this instant or later.")] = None,
+    submitted_before: Annotated[Instant | None, Query(description="Before this instant.")] = None,
     cursor: After = None,
     limit: Limit = 50,
 ) -> Response:

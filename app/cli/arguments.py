@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,11 +10,9 @@ from typing import Any
 
 import typer
 
-from app.domain.errors import InputInvalid
-
-_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)")
-_LONGEST_SECONDS = 366 * 86_400
+from app.domain import durations
+from app.domain.errors import DurationInvalid, InputInvalid, InstantInvalid
+from app.domain.instants import EARLIEST, read_instant
 
 
 def read_json(given: str, what: str) -> Any:
@@ -58,13 +55,12 @@ def read_seconds(given: str) -> float:
     """Return the seconds of a duration such as "30m".
 
     Raises:
-        typer.BadParameter: it is none, or nothing.
+        typer.BadParameter: it is none, or out of bounds.
     """
-    found = _DURATION.fullmatch(given.strip())
-    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    if not 0 < seconds <= _LONGEST_SECONDS:
-        raise typer.BadParameter(f"{given!r} is no duration such as 90s, 15m, 2h or 7d, of a year at most")
-    return seconds
+    try:
+        return durations.read_seconds(given)
+    except DurationInvalid as error:
+        raise typer.BadParameter(error.message) from None
 
 
 def read_since(given: str, now: datetime) -> datetime:
@@ -73,12 +69,14 @@ def read_since(given: str, now: datetime) -> datetime:
     Raises:
         typer.BadParameter: it means none.
     """
-    if found := _DURATION.fullmatch(given.strip()):
-        return now - timedelta(seconds=float(found[1]) * _UNITS[found[2]])
     try:
-        instant = datetime.fromisoformat(given)
-    except ValueError:
+        if durations.is_duration(given):
+            ago = durations.read_seconds(given, longest=durations.CENTURY_SECONDS)
+            return max(EARLIEST, now - timedelta(seconds=ago))
+        return read_instant(given, naive_is_utc=True)
+    except DurationInvalid as error:
+        raise typer.BadParameter(error.message) from None
+    except InstantInvalid as error:
         raise typer.BadParameter(
-            f"{given!r} is neither a duration (90s, 15m, 2h, 7d) nor an instant (2026-11-27T08:00)"
+            f"{error.message}; give a duration (90s, 15m, 2h, 7d) or an instant (2026-11-27T08:00)"
         ) from None
-    return instant if instant.tzinfo else instant.replace(tzinfo=now.tzinfo)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +13,7 @@ from app.cli.context import By, Cli, Group, Reason
 from app.cli.dlq import GROUP as DLQ
 from app.cli.output import age, facts, now, short, short_ids, state, table
 from app.cli.wording import command, counted, next_steps
-from app.domain.errors import InputInvalid
+from app.domain.instants import read_instant
 from app.domain.states import GroupState
 from app.engine import groups as engine
 from app.engine.groups import Standing
@@ -213,13 +213,7 @@ def due(
 
 
 def _instant(text: str) -> datetime | None:
-    if text == "never":
-        return None
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputInvalid(f"{text!r} is no date and time", hint="as 2026-12-01T10:00, or never") from None
-    return read.replace(tzinfo=UTC) if read.tzinfo is None else read
+    return None if text == "never" else read_instant(text, naive_is_utc=True)
 
 
 @GROUP.verb("note", exits=(4,), examples=('remand dlq group note 7be301 "the bank closed the account"',))

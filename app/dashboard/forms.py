@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from app.domain.errors import InputInvalid
+from app.domain.instants import read_instant
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
 from app.engine.context import Engine
@@ -191,13 +192,9 @@ def instant(text: str) -> datetime:
     """Return an instant of a `datetime-local` field, which is UTC.
 
     Raises:
-        InputInvalid: it is none.
+        InstantInvalid: it is none.
     """
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputInvalid(f"{text!r} is no date and time") from None
-    return read.replace(tzinfo=UTC) if read.tzinfo is None else read
+    return read_instant(text, naive_is_utc=True)
 
 
 def number(text: str | None, what: str) -> float | None:

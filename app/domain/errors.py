@@ -7,7 +7,7 @@
     │   ├── JsonInvalid  .path .problem
     │   │   └── JsonTooLarge
     │   ├── HandlerNotFound  ValueRefused  BodyTooLarge  AccessInvalid
-    │   ├── KeyReused
+    │   ├── KeyReused  InstantInvalid  DurationInvalid  TextInvalid
     │   └── AmbiguousId  Unfiltered
     ├── NotFound                     nothing has that name      4
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound  GroupNotFound
@@ -316,6 +316,24 @@ class KeyReused(BadInput):
     """An Idempotency-Key came with another request than the first time."""
 
     code = "KEY_REUSED"
+
+
+class InstantInvalid(BadInput):
+    """What was given is no instant, has no offset from UTC, or lies outside the years 1970 to 2999."""
+
+    code = "INSTANT_INVALID"
+
+
+class DurationInvalid(BadInput):
+    """What was given is no duration such as `90s`, `15m`, `2h` or `7d`, or one beyond the bounds."""
+
+    code = "DURATION_INVALID"
+
+
+class TextInvalid(BadInput):
+    """A text holds what cannot be stored (NUL, a lone surrogate), is blank, or is too long."""
+
+    code = "TEXT_INVALID"
 
 
 class KeyInUse(Conflict):

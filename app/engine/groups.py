@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.errors import IllegalMove, InputInvalid
+from app.domain.instants import bounded
 from app.domain.states import GroupState
 from app.engine.context import Engine
 from app.engine.operate import Who
@@ -125,8 +126,10 @@ def set_due(engine: Engine, group_id: UUID, due_at: datetime | None, who: Who) -
     """Say until when a group should be dealt with; None: no longer. Idempotent.
 
     Raises:
+        InstantInvalid: no calendar shows that instant.
         IllegalMove: it is resolved.
     """
+    due_at = None if due_at is None else bounded(due_at)
 
     def act(group: Group, _now: datetime) -> dict[str, Any]:
         _refuse_resolved(group, "give a day to")

@@ -11,7 +11,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from app.domain.errors import GroupNotFound, InputInvalid
+from app.domain.errors import GroupNotFound, InputInvalid, InstantInvalid
+from app.domain.instants import read_instant
 from app.domain.states import GroupState
 from app.store.dlq import Note
 from app.store.ids import find_id, first_id_at, new_id
@@ -23,6 +24,7 @@ HOURS = 24
 """Hours of a trend."""
 _FOLDED = 5000
 _EARLIER = 10
+_LONGEST_CURSOR = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +400,7 @@ def _group(row: Any) -> Group:
 def _place(after: str, order: str) -> sa.Tuple:
     value, _, last = after.partition("_")
     try:
-        key: object = datetime.fromisoformat(value) if order == "recent" else int(value)
+        key: object = read_instant(value) if order == "recent" else int(value[:_LONGEST_CURSOR])
         return sa.tuple_(sa.literal(key), sa.literal(UUID(last)))
-    except ValueError:
+    except (ValueError, InstantInvalid):
         raise InputInvalid("this is no cursor of this list", hint="begin without one") from None

@@ -15,7 +15,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from app.domain.errors import InputInvalid
+from app.domain.errors import InputInvalid, InstantInvalid
+from app.domain.instants import read_instant
 from app.domain.letter_filter import LetterFilter
 from app.domain.states import DeadLetterStatus
 from app.store.session import Database
@@ -189,6 +190,6 @@ def _id(text: str) -> UUID:
 
 def _at(text: str) -> datetime:
     try:
-        return datetime.fromisoformat(text)
-    except ValueError:
+        return read_instant(text)
+    except InstantInvalid:
         raise InputInvalid("this is no cursor of this list", hint="begin without one") from None

@@ -230,6 +230,7 @@ def sent_lately(connection: Connection, redrive_id: UUID, now: datetime, seconds
 
 
 _REFUSED = (sa.exc.IntegrityError, sa.exc.DataError, sa.exc.InternalError)
+_LONGEST_CURSOR = 18
 _SENT = (ItemState.SENT, ItemState.SUCCEEDED, ItemState.FAILED)
 
 
@@ -240,6 +241,6 @@ def _item(row: Any) -> Item:
 
 
 def _cursor(text: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _LONGEST_CURSOR:
         raise InputInvalid(f"{text!r} is no cursor", hint="take `next` of the page before")
     return int(text)

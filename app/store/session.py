@@ -19,8 +19,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
 from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
+from app.store import instants
 from remand.redact import redact_text
 
+instants.install()
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
 
 _CONNECT_ARGS: dict[str, Any] = {

@@ -10,6 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from app.domain.errors import InputInvalid, Unfiltered
+from app.domain.instants import bounded
 from app.domain.letter_filter import LetterFilter
 from app.domain.queues import BUILT_IN
 from app.domain.redrive import RedriveState, RedriveVerb
@@ -108,6 +109,8 @@ def _columns(options: Options) -> dict[str, object]:
 
 
 def _check(options: Options) -> None:
+    if options.not_before is not None:
+        bounded(options.not_before)
     problem = next(iter(_problems(options)), None)
     if problem is not None:
         raise InputInvalid(problem)
@@ -125,8 +128,6 @@ def _problems(options: Options) -> list[str]:
         found.append(f"priority {options.priority} is not 0 to 9")
     if options.queue is not None and (not options.queue.strip() or options.queue in BUILT_IN[1:]):
         found.append(f"queue {options.queue!r} is none that steps can run in")
-    if options.not_before is not None and options.not_before.tzinfo is None:
-        found.append("the instant it begins needs a time zone")
     steps_only = options.queue is not None or options.priority is not None
     if steps_only and options.verb is not RedriveVerb.REQUEUE:
         found.append(f"queue and priority are for requeue: {options.verb} sends no step back")

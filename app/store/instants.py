@@ -1,0 +1,37 @@
+"""Read instants as Python can show them, whatever Postgres holds.
+
+Postgres knows years that Python does not, and 'infinity'. What came in before every door refused such values,
+or by somebody's own SQL, is read as the end of the range: one row must not break the pages that show it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import psycopg2.extensions
+
+from app.domain.instants import EARLIEST, LATEST
+
+_TIMESTAMPTZ_OID = 1184
+_read: Any = psycopg2.extensions.PYDATETIMETZ
+
+
+def install() -> None:
+    """Read every timestamptz of this process so. Idempotent."""
+    kind = psycopg2.extensions.new_type((_TIMESTAMPTZ_OID,), "INSTANT", read)
+    psycopg2.extensions.register_type(kind)
+
+
+def read(text: Any, cursor: Any) -> datetime | None:
+    """Return what the driver reads, brought into the range."""
+    if text is None:
+        return None
+    try:
+        instant: datetime = _read(text, cursor)
+    except (ValueError, OverflowError):
+        return EARLIEST if text.endswith("BC") else LATEST
+    if instant.tzinfo is None:
+        # What the driver makes of the infinities.
+        return EARLIEST if text.startswith("-") else LATEST
+    return min(max(instant, EARLIEST), LATEST)
