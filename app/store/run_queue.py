@@ -39,8 +39,10 @@ _CHECKPOINT = (
     " where workflow_id = %s and name = %s and exists (select from held) returning 1"
 )
 _PARENTS = (
-    "select p.name, p.result from remand.steps s join remand.steps p on p.name = any(s.depends_on)"
-    " where s.workflow_id = %s and s.name = %s and p.workflow_id = %s"
+    "select parent.name, parent.result from remand.steps step, unnest(step.depends_on) named(name),"
+    " lateral (select s.name, s.result from remand.steps s"
+    "           where s.workflow_id = step.workflow_id and s.name = named.name offset 0) parent"
+    " where step.workflow_id = %s and step.name = %s"
 )
 
 
@@ -218,7 +220,7 @@ class RunQueue:
 
     def parents(self, claim: Claim) -> dict[str, Any]:
         """Read the results of a step's parents one by one, whatever their size. Transaction: own."""
-        rows = self._database.call(_PARENTS, (claim.workflow_id, claim.step, claim.workflow_id))
+        rows = self._database.call(_PARENTS, (claim.workflow_id, claim.step))
         return dict(rows)
 
     def _renewal(self, claim: Claim) -> tuple[Any, ...]:

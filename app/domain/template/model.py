@@ -6,6 +6,7 @@ What one key means beside another (graph, schema) is in `checks`; how text becom
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -112,7 +113,11 @@ class Template(BaseModel):
 
     def step(self, name: str) -> StepSpec | None:
         """Return a step, None when there is none of that name."""
-        return next((one for one in self.steps if one.name == name), None)
+        return self._steps_by_name.get(name)
+
+    @cached_property
+    def _steps_by_name(self) -> dict[str, StepSpec]:
+        return {step.name: step for step in self.steps}
 
     def rule_layers(self, step: StepSpec | None = None) -> list[tuple[str, list[UserRule]]]:
         """Return the rules for a step, or the template's alone, by place; what is asked first is first."""

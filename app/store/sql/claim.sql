@@ -52,9 +52,15 @@ begin
   select b.w, b.n, b.attempt, b.handler, b.seconds, b.commit_each, coalesce(b.input, f.input),
          (select case when max(x.bytes) > 500000 then '"stored"'
                       else jsonb_object_agg(x.name, x.result) filter (where x.bytes <= 500000) end
-            from (select p.name, p.result, sum(coalesce(pg_column_size(p.result), 0)) over () bytes
-                    from remand.steps p
-                   where b.depends_on <> '{}' and p.workflow_id = b.w and p.name = any(b.depends_on)) x),
+            from (select parent.name, parent.result,
+                         sum(coalesce(pg_column_size(parent.result), 0)) over () bytes
+                    from unnest(b.depends_on) named(name),
+                         -- "offset 0": each parent by its whole key; a join would read all steps of the workflow.
+                         lateral (select s.name, s.result
+                                    from remand.steps s
+                                   where s.workflow_id = b.w
+                                     and s.name = named.name
+                                  offset 0) parent) x),
          b.checkpoint, h.lease_until, f.template_id, h.waited
     from begun b join held h on h.w = b.w and h.n = b.n join remand.workflows f on f.id = b.w;
 end $$;

@@ -7,8 +7,14 @@ declare
 begin
   update remand.steps s set open_parents = x.c
     from (select y.workflow_id w, y.name n,
-                 (select count(*) from remand.steps p where p.workflow_id = y.workflow_id
-                     and p.name = any(y.depends_on) and p.state not in ('complete', 'resolved_manually')) c
+                 (select count(*)
+                    from unnest(y.depends_on) named(name),
+                         lateral (select p.state
+                                    from remand.steps p
+                                   where p.workflow_id = y.workflow_id
+                                     and p.name = named.name
+                                  offset 0) parent
+                   where parent.state not in ('complete', 'resolved_manually')) c
             from remand.steps y where y.workflow_id = any(p_ids) and y.state = 'pending') x
    where s.workflow_id = x.w and s.name = x.n and s.open_parents <> x.c;
   with ready as (

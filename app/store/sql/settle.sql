@@ -80,8 +80,14 @@ begin
                       else jsonb_object_agg(x.name, x.result) filter (where x.bytes <= 500000) end
             from (select p.name, coalesce(g.r, p.result) result,
                          sum(coalesce(pg_column_size(coalesce(g.r, p.result)), 0)) over () bytes
-                    from remand.steps p left join given g on g.w = p.workflow_id and g.n = p.name
-                   where p.workflow_id = m.w and p.name = any(m.depends_on)) x),
+                    from unnest(m.depends_on) named(name),
+                         -- "offset 0": each parent by its whole key; a join would read all steps of the workflow.
+                         lateral (select s.name, s.result
+                                    from remand.steps s
+                                   where s.workflow_id = m.w
+                                     and s.name = named.name
+                                  offset 0) p
+                         left join given g on g.w = m.w and g.n = p.name) x),
          m.checkpoint, q.lease_until, f.template_id
     from moved m join flow f on f.id = m.w join queued q on q.w = m.w and q.n = m.n where m.mine
   union all
