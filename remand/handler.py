@@ -34,15 +34,24 @@ class StepContext:
     attempt: int
     """Number of this attempt, from 1."""
     input: JSON
-    """The workflow's input, or what an operator put in its place for this step."""
+    """The workflow's input; or the step's own, from the template or from an operator."""
     parents: Mapping[str, JSON] = field(default_factory=dict)
     """Results of the steps this one depends on; None for one that was resolved by hand."""
     last_checkpoint: JSON = None
     """What an earlier attempt saved last, None if nothing."""
     deadline: datetime | None = None
     """When the soft timeout raises `StepTimeout` in the handler; None where the pool cannot interrupt."""
+    read_workflow_input: Callable[[], JSON] | None = None
     on_heartbeat: Callable[[], None] = _no_heartbeat
     on_checkpoint: Callable[[JSON], None] = _no_checkpoint
+
+    @property
+    def workflow_input(self) -> JSON:
+        """What the workflow was submitted with, also where the step has an input of its own.
+
+        Read anew each time: one short query in a worker.
+        """
+        return self.input if self.read_workflow_input is None else self.read_workflow_input()
 
     @property
     def idempotency_key(self) -> str:

@@ -38,6 +38,7 @@ _CHECKPOINT = (
     "with held as (" + _RENEW + ") update remand.steps set checkpoint = %s::text::jsonb"
     " where workflow_id = %s and name = %s and exists (select from held) returning 1"
 )
+_WORKFLOW_INPUT = "select input from remand.workflows where id = %s"
 _PARENTS = (
     "select parent.name, parent.result from remand.steps step, unnest(step.depends_on) named(name),"
     " lateral (select s.name, s.result from remand.steps s"
@@ -222,6 +223,10 @@ class RunQueue:
         """Read the results of a step's parents one by one, whatever their size. Transaction: own."""
         rows = self._database.call(_PARENTS, (claim.workflow_id, claim.step))
         return dict(rows)
+
+    def workflow_input(self, claim: Claim) -> Any:
+        """Read what the workflow of a claim was submitted with. Transaction: own."""
+        return self._database.call(_WORKFLOW_INPUT, (claim.workflow_id,))[0][0]
 
     def _renewal(self, claim: Claim) -> tuple[Any, ...]:
         seconds = claim.timeout_seconds + self._times[1]

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from app.domain.dag import children_of
 from app.domain.errors import Problem, TemplateChanged, TemplateInvalid, TemplateNotFound
@@ -187,6 +187,7 @@ def _step_rows(template_id: int, template: Template) -> list[dict[str, Any]]:
             "priority": step.priority,
             "timeout_seconds": step.timeout_seconds,
             "commit_each": step.commit == "each",
+            "input": (JSONB.NULL if step.input is None else step.input) if step.has_input else None,
             "depends_on": list(step.depends_on),
             "children": list(children[step.name]),
         }

@@ -148,7 +148,7 @@ def test_a_function_says_first_what_it_is(path: Path) -> None:
 
 @pytest.mark.parametrize("path", STATEMENTS, ids=lambda path: path.name)
 def test_parents_are_looked_up_by_their_whole_key(path: Path) -> None:
-    # "name = any(depends_on)" makes the planner read every step of the workflow and compare it with every parent.
+    # "name = any(depends_on)" reads every step of the workflow, and compares each with every parent.
     assert not re.search(r"= any\s*\(\s*\w+\.(depends_on|children)", path.read_text())
 
 

@@ -16,8 +16,8 @@ import jsonschema
 from jsonschema import Draft202012Validator
 
 from app.domain import dag
-from app.domain.jsonvalue import Path
-from app.domain.template.model import RESERVED_QUEUES, Template
+from app.domain.jsonvalue import Path, canonical_json
+from app.domain.template.model import MAX_STEP_INPUT_BYTES, RESERVED_QUEUES, Template
 from app.domain.template.source import Document
 from app.domain.template.wording import nearest
 from remand.rules.user import conflicts
@@ -38,6 +38,7 @@ def check(document: Document) -> None:
         path: Path = ("steps", steps[cycle[0]][0], "depends_on")
         document.add(path, f"the steps wait for each other: {dag.cycle_text(cycle)}", "cycle")
     _check_queues(document)
+    _check_inputs(document)
     _check_schemas(document)
 
 
@@ -112,6 +113,14 @@ def _check_queues(document: Document) -> None:
                 f"{queue!r} is reserved: queues of steps must not begin with {' or '.join(RESERVED_QUEUES)}"
             )
             document.add(("steps", index, "queue"), message, "reserved_queue")
+
+
+def _check_inputs(document: Document) -> None:
+    for index, step in _raw_steps(document):
+        size = len(canonical_json(step.get("input"), what="input").encode())
+        if size > MAX_STEP_INPUT_BYTES:
+            message = f"is {size:,} bytes; the limit is {MAX_STEP_INPUT_BYTES:,}: submit what is large"
+            document.add(("steps", index, "input"), message, "input_too_large")
 
 
 def _check_schemas(document: Document) -> None:

@@ -20,6 +20,8 @@ from app.domain.staleness import LifecycleOverrides
 from remand.rules.user import UserRule
 
 MAX_STEPS: Final = 10_000
+MAX_STEP_INPUT_BYTES: Final = 65_536
+"""Every workflow carries a copy of it."""
 DEFAULT_QUEUE: Final = "steps"
 DEFAULT_PRIORITY: Final = 5
 RESERVED_QUEUES: Final = ("retry.", "remand.")
@@ -35,8 +37,8 @@ Timeout = Annotated[Seconds, Field(gt=0)]
 Rules = Annotated[tuple[RuleSpec, ...], Field(max_length=MAX_RULES)]
 
 
-# Stored whole: nulls in a schema mean something.
-_SCHEMAS: Final[Any] = {"input_schema": True, "steps": {"__all__": {"result_schema"}}}
+# Stored whole: nulls in a schema or an input mean something.
+_VERBATIM: Final[Any] = {"input_schema": True, "steps": {"__all__": {"result_schema", "input"}}}
 
 
 class StepSpec(BaseModel):
@@ -54,6 +56,8 @@ class StepSpec(BaseModel):
     """0 (last) to 9 (first); None means the template's."""
     timeout_seconds: Timeout | None = None
     """Of one attempt; None means the setting `default_step_timeout_seconds`."""
+    input: Any = None
+    """JSON that the handler finds as its input, in place of the workflow's; left out: the workflow's."""
     retry: RetryOverrides = RetryOverrides()
     rules: Rules = ()
     """What the classifier asks first for a failure of this step; see `remand.rules.user`."""
@@ -62,6 +66,11 @@ class StepSpec(BaseModel):
 
     result_schema: dict[str, Any] | None = None
     """JSON Schema, draft 2020-12, that a result given by hand has to meet; None accepts any JSON."""
+
+    @property
+    def has_input(self) -> bool:
+        """Return whether the template gives the step an input of its own, which may be null."""
+        return "input" in self.model_fields_set
 
     @property
     def watched(self) -> str:
@@ -135,13 +144,15 @@ def all_rule_layers(template: Template) -> list[tuple[str, list[UserRule]]]:
 
 def to_definition(template: Template) -> dict[str, Any]:
     """Return what was set, as JSON types; defaults are left out so that they stay the reader's."""
-    definition = template.model_dump(mode="json", exclude_unset=True, exclude=_SCHEMAS)
+    definition = template.model_dump(mode="json", exclude_unset=True, exclude=_VERBATIM)
     definition = _without_nulls(definition)
     if template.input_schema is not None:
         definition["input_schema"] = template.input_schema
     for step, told in zip(template.steps, definition["steps"], strict=True):
         if step.result_schema is not None:
             told["result_schema"] = step.result_schema
+        if step.has_input:
+            told["input"] = step.input
     return definition
 
 

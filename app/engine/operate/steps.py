@@ -44,7 +44,8 @@ def retry_step(
 ) -> Decided:
     """Run a failed step again; a waiting retry is due at once. Input, queue and priority stay what is given.
 
-    An input for a step without parents meets the template's schema of inputs, as one that is submitted does.
+    An input for a step without parents meets the template's schema of inputs, as one that is submitted does;
+    not where the template itself gives the step an input of another kind.
 
     Raises:
         InputInvalid: the input or the priority will not do.
@@ -135,7 +136,7 @@ def _input_text(engine: Engine, turn: Turn, step: str, value: Any) -> str:
     most = engine.settings.input_max_bytes
     template = engine.templates.get(turn.workflow.template_id, turn.connection).template
     spec = template.step(step)
-    if spec is not None and not spec.depends_on:
+    if spec is not None and not spec.depends_on and not spec.has_input:
         return validate_input(template, value, most)
     return json_text(value, "input", most)
 

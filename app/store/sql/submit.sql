@@ -55,9 +55,9 @@ begin
       returning id, priority),
   copied as (
     insert into remand.steps (workflow_id, name, position, handler, dependency, queue, priority, timeout_seconds, commit_each,
-                              depends_on, children, state, open_parents, attempt, enqueued_at)
+                              input, depends_on, children, state, open_parents, attempt, enqueued_at)
       select c.id, y.name, y.position, y.handler, nullif(y.dependency, y.handler), y.queue, coalesce(y.priority, c.priority), y.timeout_seconds,
-             y.commit_each, y.depends_on, y.children,
+             y.commit_each, y.input, y.depends_on, y.children,
              case when y.depends_on = '{}' then 'enqueued' else 'pending' end, cardinality(y.depends_on), 0,
              case when y.depends_on = '{}' then t end
         from created c cross join remand.template_steps y where y.template_id = p_template

@@ -53,6 +53,7 @@ template_steps = sa.Table(
     column("priority", sa.SmallInteger, "0-9, higher first; null: the workflow's", nullable=True),
     column("timeout_seconds", sa.Float, "soft timeout, seconds; null: the setting", nullable=True),
     column("commit_each", sa.Boolean, "true: its result is committed alone and at once"),
+    column("input", json, "replaces the workflow's input for this step; null: it does not", nullable=True),
     column("depends_on", ARRAY(sa.Text), "names of the parents"),
     column("children", ARRAY(sa.Text), "names of the steps that depend on it"),
     sa.PrimaryKeyConstraint("template_id", "name"),
