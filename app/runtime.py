@@ -6,8 +6,10 @@ The only place that knows all parts. A process makes one `Runtime` and hands its
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from uuid import UUID
 
 from app.clock import Clock, DatabaseClock
@@ -114,9 +116,10 @@ def import_handlers(modules: Sequence[str]) -> None:
     """Import the modules in which users define handlers.
 
     Raises:
-        HandlerNotFound: a module is not there, something it needs is not, or it fails.
+        HandlerNotFound: a module is not there, something it needs is not, it fails, or it is Remand's own.
     """
     for name in modules:
+        _refuse_own(name)
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -129,3 +132,21 @@ def import_handlers(modules: Sequence[str]) -> None:
                 f"the handler module {name!r} fails when it is imported: {type(error).__name__}: {error}",
                 hint=f"python -c 'import {name}' shows where",
             ) from error
+
+
+_OWN_PACKAGES = frozenset({"app", "beat_schedule", "migrations", "remand", "workers"})
+_ROOT = Path(__file__).parents[1]
+
+
+def _refuse_own(name: str) -> None:
+    """Refuse a module of ours: somebody has one of the same name, which ours would hide."""
+    top = name.partition(".")[0]
+    if top not in _OWN_PACKAGES:
+        return
+    spec = importlib.util.find_spec(top)
+    places = [] if spec is None else [*(spec.submodule_search_locations or ()), spec.origin or ""]
+    if any(Path(place).is_relative_to(_ROOT) for place in places):
+        raise HandlerNotFound(
+            f"the handler module {name!r} is not imported: {top!r} belongs to Remand itself and hides yours",
+            hint=f"give your package another name than {top!r}, and name it in the setting `handlers`",
+        )

@@ -5,10 +5,11 @@ Shells hold no logic: each task calls one verb of `app.engine` and returns what 
 
 import sys
 
-from workers import messages, metrics, presence, signs
+from workers import messages, metrics, presence, refusals, signs
 from workers.celery import app as celery
 
 messages.install()
+refusals.install()
 presence.install(celery)
 signs.install()
 metrics.install()

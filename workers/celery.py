@@ -17,9 +17,22 @@ COMMANDS = "remand.commands"
 _TASKS = ("workers.steps", "workers.retries", "workers.maintenance", "workers.commands")
 
 
+class OwnApp(Celery):
+    """Remand's app: never current nor default, for whatever a handler sends belongs to an app of its own.
+
+    Celery's worker makes its app both, in the main process and in each child; see `workers/current.py`.
+    """
+
+    def set_current(self) -> None:
+        """Do nothing."""
+
+    def set_default(self) -> None:
+        """Do nothing."""
+
+
 def make_app(settings: Settings) -> Celery:
     """Return the Celery app for these settings."""
-    app = Celery("remand", include=list(_TASKS), set_as_current=False)
+    app = OwnApp("remand", include=list(_TASKS), set_as_current=False)
     app.conf.update(celery_settings(settings))
     # Not `result_backend`: that gives way to a CELERY_RESULT_BACKEND in the environment.
     app.backend_cls = "rpc://"
@@ -47,6 +60,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
             "interval_step": 0.1,
             "interval_max": 0.2,
         },
+        "worker_consumer": "workers.consumer:Consumer",
         "worker_prefetch_multiplier": 1,
         "worker_send_task_events": False,
         "worker_hijack_root_logger": False,
@@ -55,6 +69,8 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
         "worker_cancel_long_running_tasks_on_connection_loss": False,
         "worker_lost_wait": 2.0,
         "broker_connection_retry_on_startup": True,
+        # Whatever the broker answers: a worker waits and comes back.
+        "broker_channel_error_retry": True,
         "broker_connection_timeout": 4,
         # Celery's 100 tries end a worker after an outage of some 45 minutes; steps need no broker to go on.
         "broker_connection_max_retries": None,

@@ -34,7 +34,7 @@ from app.runtime import import_handlers
 from app.store.workers import Incarnation, Pulse
 from app.telemetry import log
 from remand.errors import RemandError
-from workers import process
+from workers import current, process
 from workers.children import Children
 
 LOOK_SECONDS = 0.2
@@ -133,6 +133,7 @@ def _prepare(**_: Any) -> None:
         runtime = process.runtime()
         runtime.check_schema()
         import_handlers(runtime.settings.handlers)
+        current.hand_over()
         warn_of_unknown_classes(process.books().layers)
         publish(runtime.engine.templates, runtime.settings.templates)
         runtime.database.dispose()

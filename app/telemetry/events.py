@@ -51,6 +51,8 @@ EventName = Literal[
     "metrics.served",
     "metrics.not_served",
     "bell.failed",
+    "broker.unusable",
+    "message.refused",
     "step_events.dropped",
     "sweep.ended",
     "sweep.failed",
@@ -248,6 +250,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "The broker did not take a bell after a commit; the sweep will ring.",
             ("queue", "error"),
+        ),
+        "broker.unusable": EventSpec(
+            WARNING,
+            "A worker cannot hear its broker; it tries again after `delay_seconds`.",
+            ("error", "message", "delay_seconds"),
+        ),
+        "message.refused": EventSpec(
+            ERROR,
+            "A message in a queue of ours names no task of ours; it was thrown away.",
+            ("task", "queue"),
         ),
         "step_events.dropped": EventSpec(
             WARNING,

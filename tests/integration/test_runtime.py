@@ -104,3 +104,12 @@ def test_handler_modules_are_imported_or_named(monkeypatch: pytest.MonkeyPatch, 
             import_handlers([module])
         assert "PYTHONPATH" in caught.value.hint
     sys.modules.pop("shop_of_this_test", None)
+
+
+@pytest.mark.parametrize(
+    "module", ["workers.steps", "app", "beat_schedule", "remand.client", "migrations.env"]
+)
+def test_a_module_of_our_own_is_refused_as_one_with_handlers(module: str) -> None:
+    with pytest.raises(HandlerNotFound, match=module.partition(".")[0]) as caught:
+        import_handlers([module])
+    assert "another name" in caught.value.hint

@@ -1,0 +1,109 @@
+"""What listens to the broker in a worker: whatever the broker answers, it waits and comes back.
+
+Celery's own ends the worker on every answer that is an error though the connection stands: a Redis that
+became a replica (READONLY, UNBLOCKED), is full (OOM), or follows a master it cannot reach (MASTERDOWN).
+And it runs whatever is registered, also what `shared_task` of a user's module puts into every app.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from celery import signals
+from celery.exceptions import NotRegistered
+from celery.utils.objects import Bunch
+from celery.worker import consumer
+from celery.worker.consumer.consumer import logger
+from celery.worker.state import maybe_shutdown
+from redis.exceptions import RedisError
+
+from app.telemetry import log
+from remand.redact import redact_text
+
+PREFIX = "remand."
+"""Names of our tasks begin with it; nothing else is run by our workers."""
+FIRST_PAUSE_SECONDS = 0.2
+LONGEST_PAUSE_SECONDS = 5.0
+_WELL_SECONDS = 30.0
+"""After so long without trouble the pauses begin anew."""
+_SLICE_SECONDS = 0.1
+
+
+class Consumer(consumer.Consumer):
+    """Celery's consumer, made to outlive its broker's troubles and to refuse other people's tasks."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        refusals: tuple[type[BaseException], ...] = self.conninfo.channel_errors
+        # With `broker_channel_error_retry` it comes back after these, too.
+        self.channel_errors = (*refusals, RedisError)
+        self._pause = 0.0
+        self._troubled_at = 0.0
+
+    def ensure_connected(self, conn: Any) -> Any:
+        """Connect, however long it takes; pauses stay short, for a worker is deaf in them."""
+        connected = conn.ensure_connection(
+            self._told,
+            interval_start=FIRST_PAUSE_SECONDS,
+            interval_step=FIRST_PAUSE_SECONDS,
+            interval_max=LONGEST_PAUSE_SECONDS,
+            callback=maybe_shutdown,
+        )
+        self.first_connection_attempt = False
+        return connected
+
+    def on_connection_error_before_connected(self, exc: BaseException) -> None:
+        """Wait before the next try: the broker answered, and refused."""
+        self._wait(exc)
+
+    def on_connection_error_after_connected(self, exc: BaseException) -> None:
+        """Let the connection go, and wait before the next."""
+        super().on_connection_error_after_connected(exc)
+        self._wait(exc)
+
+    def update_strategies(self) -> None:
+        """Know our own tasks alone."""
+        super().update_strategies()
+        for name in [name for name in self.strategies if not name.startswith(PREFIX)]:
+            del self.strategies[name]
+
+    def on_unknown_task(self, _body: Any, message: Any, exc: BaseException) -> None:
+        """Refuse a task that is none of ours; its sender is told if it waits for an answer.
+
+        Celery's own would also write into the log what was sent.
+        """
+        headers, properties = message.headers, message.properties
+        name = str(headers.get("task"))
+        log("message.refused", task=name[:200], queue=str(message.delivery_info.get("routing_key"))[:200])
+        message.reject_log_error(logger, self.connection_errors)
+        signals.task_unknown.send(sender=self, message=message, exc=exc, name=name, id=headers.get("id"))
+        if isinstance(headers.get("id"), str) and isinstance(properties.get("reply_to"), str):
+            asked = Bunch(
+                name=name,
+                chord=None,
+                errbacks=None,
+                root_id=headers.get("root_id"),
+                correlation_id=properties.get("correlation_id"),
+                reply_to=properties["reply_to"],
+            )
+            self.app.backend.mark_as_failure(headers["id"], NotRegistered(name), request=asked)
+
+    def _wait(self, error: BaseException) -> None:
+        now = time.monotonic()
+        calm = now - self._troubled_at > _WELL_SECONDS
+        self._pause = FIRST_PAUSE_SECONDS if calm else min(self._pause * 2, LONGEST_PAUSE_SECONDS)
+        self._told(error, self._pause)
+        until = now + self._pause
+        while time.monotonic() < until:
+            maybe_shutdown()
+            time.sleep(_SLICE_SECONDS)
+        self._troubled_at = time.monotonic()
+
+    def _told(self, error: BaseException, pause: float) -> None:
+        log(
+            "broker.unusable",
+            error=type(error).__name__,
+            message=redact_text(str(error))[:500],
+            delay_seconds=round(pause, 1),
+        )
