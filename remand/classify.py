@@ -12,15 +12,17 @@ from datetime import datetime
 from remand.facts import HOSTILE
 from remand.judge import judge
 from remand.look import Look
-from remand.rules import BOOK, RuleBook
+from remand.rules import RuleBook
 from remand.verdict import UNCLASSIFIED, Classification
 
 
-def classify(exc: BaseException, *, now: datetime | None = None, book: RuleBook = BOOK) -> Classification:
+def classify(
+    exc: BaseException, *, now: datetime | None = None, book: RuleBook | None = None
+) -> Classification:
     """Return the verdict on an exception. Never raises.
 
     `now` is the instant that dates in Retry-After are measured from; with None the clock is read
-    if there is such a date.
+    if there is such a date. `book`: None is that of the built-in rules.
     """
     return look_through(exc, Look(book, now))
 

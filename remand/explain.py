@@ -14,7 +14,7 @@ from typing import Final
 from remand.classify import Classification, look_through
 from remand.facts import HOSTILE, Facts, shown_code
 from remand.look import Considered, Look, Trace
-from remand.rules import BOOK, Kind, RuleBook
+from remand.rules import Kind, RuleBook
 
 _CODES: Final = 100
 
@@ -44,7 +44,7 @@ class Explanation:
     winner: Considered | None
 
 
-def explain(exc: BaseException, *, now: datetime | None = None, book: RuleBook = BOOK) -> Explanation:
+def explain(exc: BaseException, *, now: datetime | None = None, book: RuleBook | None = None) -> Explanation:
     """Return the verdict that `classify` gives on an exception, and how it came about. Never raises."""
     return explain_look(exc, Look(book, now, Trace()))
 

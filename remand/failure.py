@@ -17,7 +17,7 @@ from remand.classify import Classification, classify
 from remand.facts import read
 from remand.fingerprint import fingerprint
 from remand.recorded import facts_of
-from remand.rules import BOOK, RuleBook
+from remand.rules import RuleBook
 from remand.told import class_name, message_of, told
 from remand.wrapped import members_of
 
@@ -99,14 +99,14 @@ def capture(
     *,
     now: datetime | None = None,
     redact: Callable[[str], str] = _as_it_is,
-    book: RuleBook = BOOK,
+    book: RuleBook | None = None,
     max_message: int = 4096,
     max_traceback: int = 16384,
 ) -> Failure:
     """Return the exception as a value. Never raises for anything the exception does.
 
     Lengths are in characters; longer text loses its middle. `redact` sees every text before it is cut,
-    so that no half of a secret escapes it. `book` holds the rules that classify it.
+    so that no half of a secret escapes it. `book` holds the rules that classify it, None: the built-in ones.
     """
     verdict = classify(exc, now=now, book=book)
 

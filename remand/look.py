@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from remand.facts import Facts
-from remand.rules import RuleBook
+from remand.rules import RuleBook, built_in
 
 _DEPTH: Final = 24
 _EXCEPTIONS: Final = 500
@@ -68,8 +68,9 @@ class Look:
 
     __slots__ = ("asked", "book", "depth", "facts", "now", "seen", "trace")
 
-    def __init__(self, book: RuleBook, now: datetime | None, trace: Trace | None = None) -> None:
-        self.book = book
+    def __init__(self, book: RuleBook | None, now: datetime | None, trace: Trace | None = None) -> None:
+        """`book`: None is that of the built-in rules, which are loaded here if nobody asked one before."""
+        self.book = book if book is not None else built_in()
         self.now = now
         self.trace = trace
         self.depth = 0

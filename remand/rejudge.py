@@ -18,11 +18,13 @@ from remand.facts.subject import Profile, profile_of_names
 from remand.facts.vendors import words_of
 from remand.failure import Failure
 from remand.look import Look, Trace
-from remand.rules import BOOK, Key, Kind, RuleBook
+from remand.rules import Key, Kind, RuleBook
 from remand.verdict import Classification
 
 
-def explain_recorded(failure: Failure, *, now: datetime | None = None, book: RuleBook = BOOK) -> Explanation:
+def explain_recorded(
+    failure: Failure, *, now: datetime | None = None, book: RuleBook | None = None
+) -> Explanation:
     """Return what the book says of a recorded failure, and how it came to say so. Never raises."""
     inner = [_Recorded(one, now) for one in failure.facts.get("wrapped", ())]
     told = {"class": failure.error_class, "message": failure.message, **failure.facts}

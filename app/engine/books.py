@@ -17,7 +17,7 @@ from app.config import Settings
 from app.domain.errors import ConfigInvalid, Problem
 from app.domain.template import Template
 from app.telemetry import log
-from remand.rules import BOOK, RuleBook
+from remand.rules import RuleBook, built_in
 from remand.rules.user import (
     ENTRY_POINT_GROUP,
     AnyRule,
@@ -35,7 +35,7 @@ class Books:
     def __init__(self, layers: Layers = ()) -> None:
         """`layers`: what is asked after a template's own rules."""
         self.layers: Layers = tuple((place, tuple(rules)) for place, rules in layers)
-        self.base: RuleBook = BOOK.extended(self.layers)
+        self.base: RuleBook = built_in().extended(self.layers)
         """The book without any template's rules."""
         self._made: dict[tuple[str, str | None], RuleBook] = {}
 

@@ -1,63 +1,48 @@
 """The rules of the classifier, gathered from one file per family into lookup tables.
 
 A lookup costs the same however many rules there are. A new family is a new file with `RULES`, named below.
+Families are loaded when a rule is first asked for: handlers, which import this, start without them.
 """
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from remand.rules import (
-    amqp,
-    celery,
-    cloud,
-    directory,
-    grpc,
-    http,
-    kafka,
-    mongo,
-    mysql,
-    os_network,
-    postgres,
-    processes,
-    product,
-    python,
-    redis,
-    saas,
-    search,
-    sql,
-    sqlite,
-    text,
-)
 from remand.rules.book import RuleBook
 from remand.rules.rule import POLICY_OF, Key, Kind, Rule
 
-__all__ = ["BOOK", "FAMILIES", "POLICY_OF", "Family", "Key", "Kind", "Rule", "RuleBook"]
+if TYPE_CHECKING:
+    BOOK: RuleBook
+    FAMILIES: tuple[Family, ...]
+
+__all__ = ["BOOK", "FAMILIES", "POLICY_OF", "Family", "Key", "Kind", "Rule", "RuleBook", "built_in"]
 
 
 _FAMILIES: Final = (
-    product,
-    python,
-    os_network,
-    processes,
-    http,
-    saas,
-    cloud,
-    grpc,
-    directory,
-    postgres,
-    mysql,
-    sqlite,
-    sql,
-    redis,
-    amqp,
-    kafka,
-    mongo,
-    search,
-    celery,
-    text,
+    "product",
+    "python",
+    "os_network",
+    "processes",
+    "http",
+    "saas",
+    "cloud",
+    "grpc",
+    "directory",
+    "postgres",
+    "mysql",
+    "sqlite",
+    "sql",
+    "redis",
+    "amqp",
+    "kafka",
+    "mongo",
+    "search",
+    "celery",
+    "text",
 )
 
 
@@ -70,13 +55,23 @@ class Family:
     rules: tuple[Rule, ...]
 
 
-FAMILIES: Final = tuple(
-    Family(
-        module.__name__.rpartition(".")[2],
-        (module.__doc__ or "").partition("\n")[0],
-        module.RULES,
-    )
-    for module in _FAMILIES
-)
+@cache
+def built_in() -> RuleBook:
+    """Return the book of the built-in rules: look-up tables; `BOOK` is the same."""
+    return RuleBook(chain.from_iterable(family.rules for family in _families()))
 
-BOOK: Final = RuleBook(chain.from_iterable(family.rules for family in FAMILIES))
+
+@cache
+def _families() -> tuple[Family, ...]:
+    modules = [(name, importlib.import_module(f"{__name__}.{name}")) for name in _FAMILIES]
+    return tuple(
+        Family(name, (module.__doc__ or "").partition("\n")[0], module.RULES) for name, module in modules
+    )
+
+
+def __getattr__(name: str) -> object:
+    if name == "BOOK":
+        return built_in()
+    if name == "FAMILIES":
+        return _families()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -282,9 +282,9 @@ def conflicts(layers: Layers) -> list[str]:
 
 
 def _same_names(layers: Layers) -> Iterator[str]:
-    from remand.rules import BOOK  # noqa: PLC0415 - the book of built-in rules knows this module
+    from remand.rules import built_in  # noqa: PLC0415 - the book of built-in rules knows this module
 
-    taken = {rule.name: "the built-in rules" for rule in BOOK.rules}
+    taken = {rule.name: "the built-in rules" for rule in built_in().rules}
     for place, rules in layers:
         for rule in rules:
             here = place_of(rule, place)
