@@ -10,6 +10,11 @@
    never goes that way.
 """
 
-from importlib.metadata import version
 
-__version__ = version("remand")
+def __getattr__(name: str) -> str:
+    # What is installed is read from its metadata, which costs more than many a command.
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - as above
+
+        return version("remand")
+    raise AttributeError(f"module 'app' has no attribute {name!r}")

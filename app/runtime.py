@@ -44,8 +44,11 @@ class Runtime:
         bell: Bell | None = None,
         clock: Clock | None = None,
         pool_size: int = 5,
+        database: Database | None = None,
     ) -> None:
         """`bell`: None is a silent one, for programs without a broker. `pool_size`: connections it keeps.
+
+        `database`: one to work with that was made before.
 
         Raises:
             ConfigInvalid: no database is set; or traces are to be told, and OpenTelemetry is not installed.
@@ -57,7 +60,7 @@ class Runtime:
         if settings.traces:
             traces.start()
         self.settings = settings
-        self.database = Database(settings.database_url, pool_size=pool_size)
+        self.database = database or Database(settings.database_url, pool_size=pool_size)
         self.engine = Engine(
             database=self.database,
             templates=Templates(self.database),

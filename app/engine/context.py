@@ -6,13 +6,17 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from app.clock import Clock
-from app.config import Settings
-from app.engine.bell import Bell
 from app.store import session
-from app.store.session import Database
-from app.store.templates import Templates
+
+if TYPE_CHECKING:
+    # Whoever makes an engine has loaded its parts; whoever only asks the database need not.
+    from app.clock import Clock
+    from app.config import Settings
+    from app.engine.bell import Bell
+    from app.store.session import Database
+    from app.store.templates import Templates
 
 
 def _even_jitter() -> float:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 
 import migrations
 from app.domain.errors import InputInvalid, SchemaMissing, SchemaTooNew, SchemaTooOld
 from app.store.session import Database
 from app.store.tables import SCHEMA
 
+_PLACE = Path(migrations.__file__).parent
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    return config
+
+@cache
+def _revisions() -> tuple[str, ...]:
+    # Read off the files' names: Alembic costs more than all else a command needs.
+    return tuple(sorted(path.name.partition("_")[0] for path in _PLACE.glob("versions/[0-9]*.py")))
 
 
 def head() -> str:
     """Return the newest revision this code knows."""
-    revision = ScriptDirectory.from_config(_config()).get_current_head()
-    assert revision is not None
-    return revision
+    return _revisions()[-1]
 
 
 def resolve(revision: str) -> str | None:
@@ -36,10 +34,10 @@ def resolve(revision: str) -> str | None:
     """
     if revision in ("head", "base"):
         return head() if revision == "head" else None
-    known = [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
-    if revision not in known:
+    if revision not in _revisions():
         raise InputInvalid(
-            f"there is no revision {revision!r}", hint=f"known are head, base, {', '.join(known)}"
+            f"there is no revision {revision!r}",
+            hint=f"known are head, base, {', '.join(reversed(_revisions()))}",
         )
     return revision
 
@@ -56,8 +54,12 @@ def migrate(database: Database, revision: str = "head") -> None:
     Raises:
         SchemaTooNew: the database is ahead of this code.
     """
+    from alembic import command  # noqa: PLC0415 - see _revisions
+    from alembic.config import Config  # noqa: PLC0415 - as above
+
     check_not_newer(current(database))
-    config = _config()
+    config = Config()
+    config.set_main_option("script_location", str(_PLACE))
     with database.begin() as connection:
         connection.execute(sa.text("select pg_advisory_xact_lock(hashtext('remand.migrate'))"))
         config.attributes["connection"] = connection
@@ -99,8 +101,7 @@ def check_not_newer(revision: str | None) -> None:
     Raises:
         SchemaTooNew: the code must be upgraded.
     """
-    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-    if revision is not None and revision not in known:
+    if revision is not None and revision not in _revisions():
         raise SchemaTooNew(
             f"the database is at revision {revision}, which this code (up to {head()}) does not know",
             hint="upgrade Remand on this machine, or point it at another database",

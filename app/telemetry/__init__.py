@@ -5,13 +5,21 @@ or secrets. The ids of a step that runs are in every line meanwhile. Knows no se
 """
 
 from app.telemetry.events import EVENTS, EventName, EventSpec
-from app.telemetry.lines import configure_logging, lines_belong_to, lines_belong_to_nothing, log, silence
+from app.telemetry.lines import (
+    configure_logging,
+    configure_logging_late,
+    lines_belong_to,
+    lines_belong_to_nothing,
+    log,
+    silence,
+)
 
 __all__ = [
     "EVENTS",
     "EventName",
     "EventSpec",
     "configure_logging",
+    "configure_logging_late",
     "lines_belong_to",
     "lines_belong_to_nothing",
     "log",

@@ -1,33 +1,29 @@
-"""Turn events, ours and those of libraries, into lines of one shape on standard error."""
+"""Write events by their catalogued names; `shape` makes lines of them when there is one to write."""
 
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal, TextIO
 from uuid import UUID
 
-import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
-
 from app.telemetry.events import EVENTS, EventName
 from app.telemetry.metrics import LOGGED_EVENTS
 from app.telemetry.tally import count
-from remand.redact import redact_json
 
 LOGGER = "remand"
 
-# A drain's own line says more than Celery's "received" and "succeeded" for the bell that woke it.
-_DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
-
 
 class _Threshold:
-    """The level that was configured; below it an event costs a comparison and no more."""
+    """The level that was configured; below it an event costs a comparison and no more.
+
+    `late`: the level to configure with once there is something to say; None: that was done, or never asked.
+    """
 
     level = logging.NOTSET
+    late: str | None = None
 
 
 _threshold = _Threshold()
@@ -44,17 +40,14 @@ def lines_belong_to(workflow_id: UUID, step: str, attempt: int) -> None:
     _step.set((workflow_id, step, attempt))
 
 
+def step_of_lines() -> tuple[UUID, str, int] | None:
+    """Return the workflow, step and attempt that lines belong to now."""
+    return _step.get()
+
+
 def lines_belong_to_nothing() -> None:
     """End that."""
     _step.set(None)
-
-
-def _with_step(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    step = _step.get()
-    if step is not None:
-        for name, value in zip(("workflow_id", "step", "attempt"), (str(step[0]), *step[1:]), strict=True):
-            event.setdefault(name, value)
-    return event
 
 
 @contextmanager
@@ -83,7 +76,17 @@ def log(event: EventName, **fields: object) -> None:
     count(LOGGED_EVENTS, event)
     if spec.level < _threshold.level:
         return
-    structlog.stdlib.get_logger(LOGGER).log(spec.level, event, **fields)
+    if _threshold.late is not None:
+        configure_logging(_threshold.late)
+    from app.telemetry.shape import write  # noqa: PLC0415 - structlog costs more than many a command
+
+    write(spec.level, event, fields)
+
+
+def write_from(level: str) -> None:
+    """Write no events below this level from now on."""
+    _threshold.level = logging.getLevelNamesMapping()[level]
+    _threshold.late = None
 
 
 def configure_logging(
@@ -100,74 +103,23 @@ def configure_logging(
 
     Idempotent: replaces the root logger's handlers.
     """
-    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_common(), processors=[*_finish(redact_keys), _renderer(format, handler.stream)]
-        )
-    )
+    from app.telemetry.shape import configure  # noqa: PLC0415 - see log
+
+    configure(level, format, redact_keys=redact_keys, stream=stream)
+
+
+class _Unconfigured(logging.Handler):
+    """Configure logging for the first record, and hand that on."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        configure_logging(logging.getLevelName(self.level))
+        logging.getLogger().handle(record)
+
+
+def configure_logging_late(level: str) -> None:
+    """Configure logging once there is something to say: a command that goes well says nothing."""
+    write_from(level)
+    _threshold.late = level
     root = logging.getLogger()
-    _threshold.level = logging.getLevelNamesMapping()[level]
-    root.handlers[:] = [handler]
+    root.handlers[:] = [_Unconfigured(level)]
     root.setLevel(level)
-    for name in _DROWNED_OUT:
-        logging.getLogger(name).setLevel(
-            max(root.level, logging.WARNING) if root.level > logging.DEBUG else level
-        )
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_common(),
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=False,
-    )
-
-
-def _common() -> list[Processor]:
-    return [
-        structlog.contextvars.merge_contextvars,
-        _with_step,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-
-
-def _finish(redact_keys: Collection[str]) -> list[Processor]:
-    # Tracebacks are text before the redaction, not after it: they quote connection strings.
-    return [
-        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-        structlog.processors.format_exc_info,
-        _Redaction(redact_keys),
-        _in_reading_order,
-    ]
-
-
-class _Redaction:
-    """Mask secrets in everything a line carries."""
-
-    __slots__ = ("_keys",)
-
-    def __init__(self, keys: Collection[str]) -> None:
-        self._keys = tuple(keys)
-
-    def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-        masked = redact_json(event, self._keys)
-        assert isinstance(masked, dict)
-        return masked
-
-
-def _in_reading_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    first = {key: event[key] for key in ("timestamp", "level", "event") if key in event}
-    return {**first, **event}
-
-
-def _renderer(format: str, stream: TextIO) -> Processor:  # noqa: A002 - as above
-    if format == "json":
-        return structlog.processors.JSONRenderer(default=str, ensure_ascii=False)
-    return structlog.dev.ConsoleRenderer(
-        colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=24
-    )

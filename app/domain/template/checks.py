@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-import jsonschema
-from jsonschema import Draft202012Validator
-
 from app.domain import dag
 from app.domain.jsonvalue import Path, canonical_json
 from app.domain.template.model import MAX_STEP_INPUT_BYTES, RESERVED_QUEUES, Template
@@ -132,10 +129,13 @@ def _check_schemas(document: Document) -> None:
 def _check_schema(document: Document, at: Path, schema: Any) -> None:
     if not isinstance(schema, dict):
         return
+    import jsonschema  # noqa: PLC0415 - loaded by whoever has a schema to check, which few commands have
+
     if schema.get("$schema", _DIALECT) != _DIALECT:
         document.add((*at, "$schema"), f"must be {_DIALECT!r}, or left out", "bad_schema")
         return
-    for error in Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema):
+    validator = jsonschema.Draft202012Validator
+    for error in validator(validator.META_SCHEMA).iter_errors(schema):
         deepest = jsonschema.exceptions.best_match([error]) or error
         message = f"is not JSON Schema (draft 2020-12): {deepest.message[:200]}"
         document.add((*at, *deepest.absolute_path), message, "bad_schema")

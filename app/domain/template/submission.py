@@ -6,11 +6,10 @@ import hashlib
 import json
 import re
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from jsonschema import Draft202012Validator, ValidationError
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import EMPTY_REGISTRY
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 from app.domain.errors import IdentityInvalid, InputInvalid, InputTooLarge, JsonInvalid, JsonTooLarge
 from app.domain.jsonvalue import canonical_json, encode, first_problem, path_text
@@ -96,6 +95,11 @@ def _digest(parts: list[object]) -> str:
 
 
 def _schema_problems(schema: dict[str, Any], value: Any, where: str) -> list[dict[str, str]]:
+    # Loaded by whoever has a schema to check, which few commands have.
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - as above
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
+    from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - as above
+
     # The empty registry keeps a foreign $ref from being fetched over the network.
     validator = Draft202012Validator(schema, registry=EMPTY_REGISTRY)
     try:
