@@ -18,7 +18,6 @@ from uvicorn import Config, Server
 
 from app.api.app import build as build_api
 from app.cli.errors import report
-from app.cli.output import Output
 from app.cli.urls import LateBell, with_urls
 from app.config import load_settings
 from app.config.web import WebSettings
@@ -29,7 +28,6 @@ from app.telemetry import configure_logging, log, tally
 from app.web import errors, login, metrics
 from app.web.boundary import Boundary
 from app.web.gate import Gate
-from app.web.place import Place
 from remand.errors import RemandError
 
 _BACKLOG = 256
@@ -56,7 +54,7 @@ def create(runtime: Runtime | None = None) -> ASGIApp:
     # Bells that the server rings are counted here; the rest of its numbers is the database's.
     tally.start()
     errors.install(app)
-    return Place(Boundary(Gate(app, made), is_https=web.is_https), web)
+    return Boundary(Gate(app, made), is_https=web.is_https)
 
 
 def _runtime() -> Runtime:
@@ -87,7 +85,7 @@ def main() -> None:
         Server(_uvicorn(create(runtime), web)).run(sockets=[door])
         log("server.stopped", host=web.host, port=port)
     except RemandError as error:
-        report(error, Output(as_json=False))
+        report(error, as_json=False)
         sys.exit(error.exit_code)
 
 
@@ -109,7 +107,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return door
 
 
-def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:  # noqa: ARG001
+def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:
     return Config(
         app,
         # Every request has one line of ours; uvicorn's own lines go where ours go.
@@ -117,8 +115,8 @@ def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:  # noqa: ARG001
         log_config=None,
         log_level="warning",
         server_header=False,
-        # `Place` believes whom the settings trust.
-        proxy_headers=False,
+        proxy_headers=bool(web.trusted_proxies),
+        forwarded_allow_ips=list(web.trusted_proxies),
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
         limit_concurrency=1000,

@@ -22,10 +22,11 @@ from app.cli.context import ROOT, START, USER_VARIABLE, Cli
 from app.cli.demo_checks import DemoFailed, Evidence, Submission
 from app.cli.demo_gateway import Gateway
 from app.cli.demo_progress import watch
-from app.cli.errors import INTERRUPTED
+from app.cli.exits import INTERRUPTED
 from app.cli.fleet import Fleet, Size
 from app.cli.line import run
-from app.cli.output import facts, print_json, short, span
+from app.cli.output import facts, short, span
+from app.cli.streams import print_json
 from app.cli.wording import command, next_steps
 from app.config import load_settings
 from app.config.sources import CONFIG_VARIABLE

@@ -10,9 +10,9 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from app.cli.attempts import Verbose, attempt_table, traceback
 from app.cli.context import Cli, Group
 from app.cli.output import age, facts, now, short, short_ids, state, table
-from app.cli.step import Verbose, attempt_table, traceback
 from app.domain.dead_letters import DEFAULT_QUEUE
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason

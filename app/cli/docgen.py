@@ -14,13 +14,14 @@ from typing import Any
 import typer
 
 import remand.client  # noqa: F401 - its errors are in the reference, too
-from app.cli import main as command_line
-from app.cli.context import HELP, ROOT, Help
+from app.cli import root, tree
 from app.cli.demo_checks import DemoFailed
 from app.cli.docgen_rules import classification
 from app.cli.docgen_states import state_machines
 from app.cli.docgen_views import views
-from app.cli.errors import EXIT_CODES
+from app.cli.exits import EXIT_CODES
+from app.cli.verbs import VERBS, Verb
+from app.cli.words import FILE, catalogue
 from app.config import rules_reference, settings_reference, targets_reference
 from app.telemetry import EVENTS
 from app.telemetry.metrics import METRICS
@@ -44,8 +45,7 @@ _LEVELS = {20: "INFO", 30: "WARNING", 40: "ERROR"}
 
 
 def _cli() -> str:
-    assert command_line.app is ROOT.app
-    group: Any = typer.main.get_command(ROOT.app)
+    group: Any = typer.main.get_command(root.app)
     listed = "\n".join(f"| `{code}` | {meaning} |" for code, meaning in EXIT_CODES.items())
     parts = [
         "# Command line\n",
@@ -64,10 +64,10 @@ def _commands(group: Any, prefix: str) -> Iterator[str]:
             yield f"## remand {path}\n\n{command.help}\n"
             yield from _commands(command, f"{path} ")
         else:
-            yield _command(command, HELP[path], "###" if prefix else "##")
+            yield _command(command, VERBS[path], "###" if prefix else "##")
 
 
-def _command(command: Any, told: Help, heading: str) -> str:
+def _command(command: Any, told: Verb, heading: str) -> str:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = [one for one in command.params if one.param_type_name == "option" and one.name != "help"]
     usage = " ".join(["remand", told.path, *(_metavar(one) for one in arguments)])
@@ -76,9 +76,8 @@ def _command(command: Any, told: Help, heading: str) -> str:
     codes = " · ".join(f"`{code}` {meaning}" for code, meaning in told.exits.items())
     examples = "\n".join(told.examples)
     table = "| | |\n|---|---|\n" + "\n".join(rows)
-    text = command.help.replace("\\[", "[")  # the escape is for who draws the help
     return (
-        f"{heading} remand {told.path}\n\n`{usage}`\n\n{text}\n\n{table}\n\n"
+        f"{heading} remand {told.path}\n\n`{usage}`\n\n{command.help}\n\n{table}\n\n"
         f"```console\n{examples}\n```\n\nExit codes: {codes}\n"
     )
 
@@ -165,6 +164,7 @@ def _errors() -> str:
     )
     own = (
         "| `USAGE` | 2 | The command line was not understood. |\n"
+        "| `OUTPUT_LOST` | 1 | What was to be told could not be written; what the command does was done. |\n"
         "| `INTERNAL` | 1 | A bug: please report it with its traceback. |"
     )
     return f"# Errors\n\n{about}\n\n| code | exit code | meaning |\n|---|---|---|\n{rows}\n{own}\n"
@@ -204,16 +204,31 @@ def pages() -> dict[Path, str]:
 
 def main() -> int:
     """Write the pages, or say which are behind."""
-    behind = {path: text for path, text in pages().items() if not path.exists() or path.read_text() != text}
-    if "--check" in sys.argv[1:]:
+    is_check = "--check" in sys.argv[1:]
+    # The words first: the page of the command line is made from what is recorded.
+    words = _behind({FILE: tree.words()})
+    if words and not is_check:
+        _write(words)
+        catalogue.cache_clear()
+    behind = _behind(pages())
+    if is_check:
+        behind = {**words, **behind}
         for path in behind:
             sys.stderr.write(f"{path} is behind the code: run `make docs`\n")
         return 1 if behind else 0
-    for path, text in behind.items():
+    _write(behind)
+    return 0
+
+
+def _behind(wanted: Mapping[Path, str]) -> dict[Path, str]:
+    return {path: text for path, text in wanted.items() if not path.exists() or path.read_text() != text}
+
+
+def _write(wanted: Mapping[Path, str]) -> None:
+    for path, text in wanted.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         sys.stderr.write(f"wrote {path}\n")
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,41 +1,24 @@
-"""Turn errors into what people and programs read, and into exit codes."""
+"""Turn errors into what people and programs read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from rich.text import Text
+from app.cli import streams
 
-from app.cli.output import Output, print_json
-from remand.errors import RemandError
-
-INTERRUPTED = 130
-BROKEN_PIPE = 141
-
-EXIT_CODES: Mapping[int, str] = MappingProxyType(
-    {
-        0: "done",
-        1: "it did not go well: needs a person, failed, or not yet",
-        2: "wrong usage or bad input",
-        3: "settings, database, broker or schema are not fit",
-        4: "no such thing",
-        5: "not possible in its present state",
-        INTERRUPTED: "interrupted",
-    }
-)
+if TYPE_CHECKING:
+    from remand.errors import RemandError
 
 
-def report(error: RemandError, out: Output) -> None:
+def report(error: RemandError, *, as_json: bool) -> None:
     """Show an error of the product: a line with its code and a hint, or an object with `error`."""
-    show(error.code, error.message, error.hint, error.details, out)
+    show(error.code, error.message, error.hint, error.details, as_json=as_json)
 
 
-def show(code: str, message: str, hint: str, details: Mapping[str, object], out: Output) -> None:
+def show(code: str, message: str, hint: str, details: Mapping[str, object], *, as_json: bool) -> None:
     """Show any error in the form of the product's own."""
-    if out.as_json:
-        print_json({"error": {"code": code, "message": message, "hint": hint, "details": details}})
-        return
-    out.errors.print(Text.assemble((f"error {code}: ", "bold red"), message))
-    if hint:
-        out.errors.print(Text.assemble(("→ ", "bold"), hint))
+    if as_json:
+        streams.print_json({"error": {"code": code, "message": message, "hint": hint, "details": details}})
+    else:
+        streams.complain(code, message, hint)

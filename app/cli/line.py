@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -9,36 +10,50 @@ from typing import Any
 import typer
 
 from app.cli import errors
-from app.cli.context import ROOT
-from app.cli.output import Output
+from app.cli.exits import BROKEN_PIPE, INTERRUPTED
+from app.cli.root import app
+from app.cli.streams import OutputLost, show_lost
+from app.domain.printable import printable
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 """The base of all usage errors; typer does not export it."""
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
-    out = Output(as_json="--json" in arguments)
+def run(arguments: Sequence[str], *, owns_process: bool = False) -> int:
+    """Run one command line and return its exit code; `owns_process`: it is all that this process does."""
     try:
-        code = ROOT.app(args=list(arguments), prog_name="remand", standalone_mode=False)
+        return _run(arguments, owns_process=owns_process)
+    except BrokenPipeError:
+        # Whoever read the answer has seen enough.
+        return BROKEN_PIPE
+    except OutputLost as lost:
+        show_lost(lost)
+        return 1
+
+
+def _run(arguments: Sequence[str], *, owns_process: bool) -> int:
+    as_json = "--json" in arguments
+    try:
+        code = app(args=list(arguments), prog_name="remand", standalone_mode=False, obj=owns_process)
     except USAGE_ERROR as error:
-        return _usage(error, out)
+        return _usage(error, as_json=as_json)
     except (typer.Abort, KeyboardInterrupt):
-        return errors.INTERRUPTED
+        return INTERRUPTED
+    except (BrokenPipeError, OutputLost):
+        raise
     except Exception as error:  # noqa: BLE001 - the door: whatever a bug raises is shown, with an exit code
-        traceback.print_exc()
-        errors.show(
-            "INTERNAL", f"{type(error).__name__}: {error}", "this is a bug: please report it", {}, out
-        )
+        sys.stderr.write(printable(traceback.format_exc()))
+        message = f"{type(error).__name__}: {error}"
+        errors.show("INTERNAL", message, "this is a bug: please report it", {}, as_json=as_json)
         return 1
     return code if isinstance(code, int) else 0
 
 
-def _usage(error: Any, out: Output) -> int:
+def _usage(error: Any, *, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
-        out.errors.print(error.format_message())
+        sys.stderr.write(f"{error.format_message()}\n")
         return int(error.exit_code)
     path = context.command_path if context is not None else "remand"
-    errors.show("USAGE", error.format_message(), f"see: {path} --help", {}, out)
+    errors.show("USAGE", error.format_message(), f"see: {path} --help", {}, as_json=as_json)
     return int(error.exit_code)

@@ -5,21 +5,20 @@ Nothing a user wrote is read as markup. Colours end where the terminal does, or 
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from enum import Enum
-from pathlib import PurePath
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from app.cli.streams import print_json
+from app.domain.printable import printable
 
 PIPED_WIDTH = 200
 """Columns where nobody looks at the width: wide enough that no cell is cut."""
@@ -89,34 +88,30 @@ class Output:
 def _console(stream: Any) -> Console:
     columns = os.environ.get("COLUMNS", "")
     width = None if stream.isatty() else int(columns) if columns.isdecimal() else PIPED_WIDTH
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    return _Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
-def print_json(value: object) -> None:
-    """Print one JSON document on standard output: a single line when piped, indented on a terminal."""
-    indent = 2 if sys.stdout.isatty() else None
-    sys.stdout.write(json.dumps(to_json(value), ensure_ascii=False, indent=indent) + "\n")
+class _Console(Console):
+    """A console on which nothing but our own styles steers the terminal, whoever wrote the text."""
+
+    def render_str(self, text: str, **more: Any) -> Text:
+        """Return what a text looks like."""
+        return super().render_str(printable(text), **more)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the parts of what is shown."""
+        return super().render(_harmless(renderable) if isinstance(renderable, Text) else renderable, options)
 
 
-def to_json(value: Any) -> Any:
-    """Return a value as JSON types: instants in ISO 8601, durations in seconds, ids as text."""
-    match value:
-        case Enum() | UUID() | PurePath():
-            return str(value)
-        case None | bool() | int() | float() | str():
-            return value
-        case datetime():
-            return value.isoformat()
-        case timedelta():
-            return value.total_seconds()
-        case BaseModel():
-            return value.model_dump(mode="json", exclude_unset=True)
-        case Mapping():
-            return {str(key): to_json(item) for key, item in value.items()}
-        case _ if dataclasses.is_dataclass(value):
-            return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        case _:
-            return [to_json(item) for item in value]
+def _harmless(text: Text) -> Text:
+    plain = text.plain
+    if printable(plain) == plain:
+        return text
+    made = text.blank_copy()
+    for part in text.divide(range(1, len(plain))):
+        part.plain = printable(part.plain)
+        made.append_text(part)
+    return made
 
 
 def table(*columns: str, rows: Iterable[Sequence[RenderableType]], folds: bool = True) -> Table:

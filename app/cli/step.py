@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated
 from uuid import UUID
 
@@ -11,23 +11,23 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.arguments import read_json
+from app.cli.attempts import Verbose, attempt_table, explanations, traceback
 from app.cli.context import By, Cli, Group, Reason, WorkflowId
-from app.cli.drawing import failure_line, paused
+from app.cli.drawing import paused
 from app.cli.foreseen import DryRun, foresee
 from app.cli.masked import masked_step
-from app.cli.output import age, facts, now, short, span, state, table
+from app.cli.output import age, facts, now, short, state
 from app.cli.wording import decided, follow, held_by
 from app.engine import operate
 from app.engine.context import Engine
 from app.engine.operate import Decided
-from app.store.steps import Attempt, Step, attempts_of, get_step
+from app.store.steps import Step, attempts_of, get_step
 from app.store.workflows import find_workflow
 
 GROUP = Group("step", "Look at one step of a workflow, or repair it by hand.")
 StepName = Annotated[
     str, typer.Argument(metavar="STEP", help="Its name, as `remand workflow show` lists it.")
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks, too.")]
 
 
 @GROUP.verb(
@@ -71,67 +71,6 @@ def _next_attempt(step: Step) -> str | None:
     if step.held_by is not None:
         return held_by(step.held_by, step.breaker_state, step.due_at)
     return age(step.due_at, now()) if step.phase == "waiting" else None
-
-
-def attempt_table(attempts: Sequence[Attempt]) -> RenderableType:
-    """Return a line for each attempt."""
-    at = now()
-    return table(
-        "attempts", "outcome", "started", "took", "failure", "policy", "then",
-        rows=[
-            (
-                f"#{one.attempt}",
-                state(one.outcome),
-                f"{age(one.started_at, at)} ago" if one.started_at else "",
-                _took(one),
-                failure_line(one.failure) if one.failure else "",
-                one.policy or "",
-                _then(one),
-            )
-            for one in attempts
-        ],
-    )  # fmt: skip
-
-
-def _took(attempt: Attempt) -> str:
-    if attempt.started_at is None or attempt.ended_at is None:
-        return ""
-    return span(max(0.0, (attempt.ended_at - attempt.started_at).total_seconds()))
-
-
-def _then(attempt: Attempt) -> str:
-    match attempt.decision:
-        case "retry" if attempt.due_at is not None and attempt.decided_at is not None:
-            return f"again after {span(max(0.0, (attempt.due_at - attempt.decided_at).total_seconds()))}"
-        case "dead":
-            return "dead letter"
-        case _:
-            return ""
-
-
-def explanations(attempts: Sequence[Attempt]) -> list[RenderableType]:
-    """Return for each failed attempt which rule classified it, and what was decided why."""
-    lines: list[RenderableType] = []
-    for one in attempts:
-        if one.failure is None:
-            continue
-        verdict = one.failure["classification"]
-        lines.append(
-            Text.assemble(
-                (f"\n#{one.attempt} ", "bold"),
-                f"{verdict['category']} by rule {verdict['rule']}: {verdict['explanation']}",
-            )
-        )
-        if one.explanation:
-            lines.append(Text(f"   {one.explanation}", style="dim"))
-    return lines
-
-
-def traceback(attempt: Attempt) -> Text | None:
-    """Return the traceback of a failed attempt."""
-    if attempt.failure is None:
-        return None
-    return Text.assemble((f"\n#{attempt.attempt} traceback\n", "bold"), str(attempt.failure["traceback"]))
 
 
 @GROUP.verb(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from app.cli.arguments import read_json
 from app.cli.context import ROOT, WORK, By, Cli, operator
-from app.cli.errors import EXIT_CODES
+from app.cli.exits import EXIT_CODES
 from app.cli.output import short, state
 from app.cli.wording import command, next_steps
 from app.cli.workflow import WENT_WELL, wait_for

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from rich.text import Text
 
 from app.cli.output import ahead, short, state
-from app.engine.operate import Decided
+
+if TYPE_CHECKING:
+    from app.engine.operate import Decided
 
 
 def command(*words: object) -> Text:

@@ -15,7 +15,7 @@ from rich.text import Text
 from app.cli.arguments import read_since
 from app.cli.context import Cli, Group, WorkflowId
 from app.cli.drawing import draw_workflow, step_table
-from app.cli.errors import EXIT_CODES
+from app.cli.exits import EXIT_CODES
 from app.cli.masked import masked_step, masked_workflow
 from app.cli.output import age, facts, now, short, short_ids, span, state, table
 from app.cli.wording import command, next_steps

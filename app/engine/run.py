@@ -22,11 +22,10 @@ from types import FrameType
 from typing import Any
 
 from app.config import Settings
-from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid, ValueRefused
+from app.domain.errors import DatabaseUnreachable, HandlerNotFound, JsonInvalid, ResultInvalid
 from app.domain.jsonvalue import encode
 from app.engine.watch import Place, Running
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
-from app.store.session import NOT_NOW
 from app.telemetry import lines_belong_to, lines_belong_to_nothing
 from remand.errors import StepCancelled, StepTimeout
 from remand.failure import Failure, capture
@@ -92,8 +91,8 @@ class Runner:
             if self._place is not None:
                 self._place.clear()
 
-    def refused(self, claim: Claim, error: ValueRefused) -> EndedBadly:
-        """Return the record of an attempt whose result is nothing that Postgres can store."""
+    def refused(self, claim: Claim, error: Exception) -> EndedBadly:
+        """Return the record of an attempt whose result could not be stored."""
         problem = ResultInvalid(
             f"the result of step {claim.step!r} could not be stored: {error}", details={"step": claim.step}
         )
@@ -177,7 +176,7 @@ class Runner:
         try:
             with self._alarm.deferred():
                 kept = self._queue.renew(claim)
-        except NOT_NOW:
+        except DatabaseUnreachable:
             # The step can go on without: its lease has slack, and the next heartbeat tries again.
             return
         self._go_on(claim, kept=kept)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain.errors import Busy
+from sqlalchemy.exc import DBAPIError
+
 from app.domain.partitions import Period
 from app.store.ids import first_id_at
 from app.store.partitions import (
@@ -107,7 +108,7 @@ def _make(database: Database, period: Period, lock: str, patience: Patience) -> 
 
     try:
         return change_tables(database, act)
-    except Busy as error:
+    except DBAPIError as error:
         if not ran_too_long(error):
             raise
         return TooMuch(fallen_rows(database, period, patience.most_rows + 1))

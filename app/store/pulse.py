@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from app.store.session import NOT_NOW, Database
+from app.domain.errors import DatabaseUnreachable
+from app.store.session import Database
 
 _PULSE = """
 select (select last_value from remand.history_seq),
@@ -20,5 +21,5 @@ def take(database: Database) -> tuple[object, ...] | None:
     """Return the numbers; None while the database is away, which is a change, too. Transaction: own."""
     try:
         return tuple(database.call(_PULSE)[0])
-    except NOT_NOW:
+    except DatabaseUnreachable:
         return None

@@ -11,7 +11,7 @@ import pytest
 import typer
 import yaml
 
-from app.cli.main import app
+from app.cli.root import app
 from app.config import Settings, load_settings
 from app.config.notify import NotifyTarget
 from app.config.sources import OTHERS

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from app.cli.line import run
-from app.cli.main import app
 from app.domain.rules import RuleSpec
 from remand.errors import RateLimited
 from tests.support.engine import Harness
@@ -43,7 +42,6 @@ class Told:
         self._capsys = capsys
 
     def __call__(self, *line: str, exits: int = 0) -> Any:
-        assert app.registered_commands
         self._capsys.readouterr()
         assert run(["classify", *line, "--json"]) == exits
         return json.loads(self._capsys.readouterr().out)

@@ -15,7 +15,6 @@ import pytest
 
 from app.cli.docgen_rules import classification
 from app.cli.line import run
-from app.cli.main import app
 from app.cli.rule_draft import draft, pattern_of
 from app.domain.rules import RuleSpec
 from remand.classify import classify
@@ -38,7 +37,6 @@ class Told:
         self._capsys = capsys
 
     def __call__(self, *line: str, exits: int = 0) -> Any:
-        assert app.registered_commands
         self._capsys.readouterr()
         assert run(["classify", *line, "--json"]) == exits
         return json.loads(self._capsys.readouterr().out)

@@ -1,0 +1,154 @@
+"""Own the two streams of the process: what reaches them is harmless, and their end is no bug.
+
+Standard output is the answer: that it cannot be written is told, a reader that went away ends the command.
+Standard error is talk beside it: whether anybody listens changes nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import sys
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, TextIO
+from uuid import UUID
+
+from app.cli.exits import BROKEN_PIPE
+from app.domain.printable import printable
+
+
+class OutputLost(Exception):
+    """The answer could not be written: standard output is full, or is no place to write to."""
+
+
+class _Answer(io.TextIOWrapper):
+    """Standard output; a failure to write is told from all other errors of the system.
+
+    Raises:
+        BrokenPipeError: whoever read it has seen enough.
+        OutputLost: anything else.
+    """
+
+    def write(self, text: str, /) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            raise self._lost(error) from None
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            raise self._lost(error) from None
+
+    def _lost(self, error: OSError) -> Exception:
+        _forget(self)
+        return error if isinstance(error, BrokenPipeError) else OutputLost(error.strerror)
+
+
+class _Aside(io.TextIOWrapper):
+    """Standard error; what cannot be written there is nobody's loss."""
+
+    def write(self, text: str, /) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            _forget(self)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            _forget(self)
+
+
+def _forget(stream: io.TextIOWrapper) -> None:
+    # What is still in the buffer would fail again when the interpreter ends.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def take_over() -> None:
+    """Make the process's streams ours; those that are closed lead nowhere from now on."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # Else the next file or socket that is opened would be a standard stream.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = _made(_Answer, sys.stdout, 1)
+    sys.stderr = _made(_Aside, sys.stderr, 2)
+
+
+def _made(kind: type[io.TextIOWrapper], given: TextIO | None, number: int) -> io.TextIOWrapper:
+    encoding = given.encoding if given is not None else "utf-8"
+    raw = io.FileIO(number, "w", closefd=False)
+    is_terminal = os.isatty(number)
+    return kind(
+        io.BufferedWriter(raw),
+        encoding=encoding,
+        errors="replace",
+        line_buffering=is_terminal or number == 2,
+    )
+
+
+def finish(code: int) -> int:
+    """Write out what is left; return the exit code that holds then."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return BROKEN_PIPE
+    except OutputLost as lost:
+        show_lost(lost)
+        return code or 1
+    finally:
+        sys.stderr.flush()
+    return code
+
+
+def show_lost(lost: OutputLost) -> None:
+    """Say that nobody could be answered."""
+    complain("OUTPUT_LOST", f"the answer could not be written: {lost}", "what the command does was done")
+
+
+def complain(code: str, message: str, hint: str) -> None:
+    """Tell people of an error on standard error: its code, what is wrong, what to do."""
+    heading, arrow = f"error {code}: ", "→ "
+    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
+        heading, arrow = f"\x1b[1;31m{heading}\x1b[0m", f"\x1b[1m{arrow}\x1b[0m"
+    told = f"{heading}{printable(message)}\n"
+    sys.stderr.write(f"{told}{arrow}{printable(hint)}\n" if hint else told)
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document on standard output, in ASCII alone: indented on a terminal."""
+    indent = 2 if sys.stdout.isatty() else None
+    sys.stdout.write(json.dumps(to_json(value), ensure_ascii=True, indent=indent) + "\n")
+
+
+def to_json(value: Any) -> Any:
+    """Return a value as JSON types: instants in ISO 8601, durations in seconds, ids as text."""
+    match value:
+        case Enum() | UUID() | PurePath():
+            return str(value)
+        case None | bool() | int() | float() | str():
+            return value
+        case datetime():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Mapping():
+            return {str(key): to_json(item) for key, item in value.items()}
+        case _ if dataclasses.is_dataclass(value):
+            return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        case _ if hasattr(value, "model_dump"):  # of pydantic, which is not loaded for this
+            return value.model_dump(mode="json", exclude_unset=True)
+        case _:
+            return [to_json(item) for item in value]

@@ -1,0 +1,82 @@
+"""Declare the command line: which nouns and verbs there are, and what each takes and means.
+
+A verb is declared beside what it does. The words alone, without what stands behind them, are recorded in
+`words.json`, so that help, completion and wrong usage load no engine.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+import typer
+
+from app.cli.exits import EXIT_CODES
+
+USER_VARIABLE = "REMAND_USER"
+
+Function = TypeVar("Function", bound=Callable[..., None])
+
+By = Annotated[
+    str | None,
+    typer.Option("--by", help=f"Who decides: recorded. Default: ${USER_VARIABLE}, else the OS user."),
+]
+Reason = Annotated[str | None, typer.Option("--reason", help="Why: recorded with the decision.")]
+WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Its id, or enough of either end of it.")]
+
+START, WORK, RUN, EXPLAIN = "Start here", "Work with it", "Run it for real", "Find out why"
+"""Panels of the help, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A command: its words, and the function that does it, whose first parameter is the `Cli`."""
+
+    path: str
+    function: Callable[..., None]
+    about: str
+    examples: tuple[str, ...]
+    exits: Mapping[int, str]
+    panel: str | None
+
+
+VERBS: dict[str, Verb] = {}
+"""Command path ("workflow show") → verb, of the modules that are loaded."""
+
+
+class Group:
+    """A noun of the command line, or the root, which has no name."""
+
+    def __init__(self, name: str, about: str) -> None:
+        self.name = name
+        self.about = about
+
+    def verb(
+        self,
+        name: str,
+        *,
+        examples: Sequence[str],
+        exits: Iterable[int] | Mapping[int, str] = (),
+        panel: str | None = None,
+    ) -> Callable[[Function], Function]:
+        """Make a command of a function whose first parameter is the `Cli`; all have --json and --config."""
+        path = f"{self.name} {name}".strip()
+        named = exits if isinstance(exits, Mapping) else {code: EXIT_CODES[code] for code in exits}
+        own = {0: EXIT_CODES[0], 2: EXIT_CODES[2], 3: EXIT_CODES[3], **named}
+
+        def register(function: Function) -> Function:
+            paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+            about = "\n\n".join(" ".join(one.splitlines()) for one in paragraphs)
+            VERBS[path] = Verb(path, function, about, tuple(examples), dict(sorted(own.items())), panel)
+            return function
+
+        return register
+
+
+ROOT = Group(
+    "",
+    "Durable workflows on Celery and Postgres. Start with `remand up`, or watch `remand demo`.\n\n"
+    "Ids may be shortened to either end. Every command takes --json and --config.",
+)

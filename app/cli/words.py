@@ -1,0 +1,223 @@
+"""Read the words of the command line from `words.json` and make commands of them.
+
+A command knows which module does it, and loads it when it is run. The file is written by `make docs`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
+
+from app.cli.verbs import VERBS
+
+FILE = Path(__file__).with_name("words.json")
+
+_BUILT_IN: Mapping[str, type] = {one.__name__: one for one in (str, int, float, bool, Path)}
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalOptions:
+    """Options given before the command."""
+
+    json: bool = False
+    config: Path | None = None
+    owns_process: bool = False
+    """Whether the process does nothing but this command."""
+
+
+@cache
+def catalogue() -> dict[str, Any]:
+    """Return what is recorded: `groups` and `commands`, by path, in the order of the help."""
+    read: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return read
+
+
+class Words(Mapping[str, Any]):
+    """The commands and groups of one level, each made when it is asked for."""
+
+    def __init__(self, prefix: str = "") -> None:
+        found = catalogue()
+        self.entries = {
+            path.removeprefix(prefix): (path, kind)
+            for kind in ("commands", "groups")
+            for path in found[kind]
+            if path.startswith(prefix) and " " not in path.removeprefix(prefix)
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, name: str) -> Any:
+        path, kind = self.entries[name]
+        told = catalogue()[kind][path]
+        if kind == "groups":
+            return Level(name=name, commands=Words(f"{path} "), help=told["about"], no_args_is_help=True)
+        return _made(name, path, told)
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return panel, name and first sentence of each."""
+        found = catalogue()
+        return [
+            (told.get("panel") or "Commands", name, _first_sentence(told["about"]))
+            for name, (path, kind) in self.entries.items()
+            for told in [found[kind][path]]
+        ]
+
+
+def _first_sentence(text: str) -> str:
+    return text.split("\n\n", maxsplit=1)[0].split(". ", maxsplit=1)[0].removesuffix(".")
+
+
+class Level(TyperGroup):
+    """A group whose help and completion are read from the words, without what is behind them."""
+
+    def __init__(self, *, commands: Any = None, **more: Any) -> None:
+        # The root is made by typer, which knows of no commands.
+        super().__init__(**{**more, "rich_markup_mode": None})
+        self.commands: Any = commands or Words()
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is given
+        """Return the names, in the order of the help."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
+        """List what there is, under its panels."""
+        words = self.commands
+        assert isinstance(words, Words)
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for panel, name, about in words.lines():
+            panels.setdefault(panel, []).append((name, about))
+        widest = max(len(name) for name in words)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl([(name.ljust(widest), about) for name, about in rows])
+
+
+class _Command(TyperCommand):
+    """A command whose help ends with its examples and exit codes, a line each."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
+        told = catalogue()["commands"][self.epilog]
+        with formatter.section("Examples"):
+            for example in told["examples"]:
+                formatter.write(f"{' ' * formatter.current_indent}{example}\n")
+        with formatter.section("Exit codes"):
+            formatter.write_text(" · ".join(f"{code} {meaning}" for code, meaning in told["exits"].items()))
+
+
+def _made(name: str, path: str, told: Mapping[str, Any]) -> Any:
+    def command(ctx: typer.Context, json: bool, config: Path | None, **arguments: Any) -> None:
+        from app.cli.context import run_verb
+        from app.telemetry import configure_logging_late
+
+        importlib.import_module(told["module"])
+        given = ctx.obj if isinstance(ctx.obj, GlobalOptions) else GlobalOptions()
+        if given.owns_process:
+            # The answer says what happened; lines of the engine appear when something is wrong.
+            configure_logging_late("WARNING")
+        run_verb(VERBS[path].function, json or given.json, config or given.config, arguments)
+
+    parameters = [
+        inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
+        *(replayed(one) for one in told["parameters"]),
+        *OF_EVERY_COMMAND,
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    info = CommandInfo(name=name, cls=_Command, callback=command, help=told["about"], epilog=path)
+    return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
+
+
+def replayed(told: Mapping[str, Any]) -> inspect.Parameter:
+    """Return the parameter that `recorded` wrote down."""
+    make: Any = typer.Argument if told["kind"] == "argument" else typer.Option
+    info = make(*told["declarations"], **told["more"])
+    return inspect.Parameter(
+        told["name"],
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[_type(told["type"]), info],
+        default=told.get("default", inspect.Parameter.empty),
+    )
+
+
+def recorded(parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:
+    """Return a parameter as JSON types; `hint`: its annotation, resolved."""
+    is_plain = not hasattr(hint, "__metadata__")
+    kind = hint if is_plain else hint.__origin__
+    info = typer.Argument() if is_plain else hint.__metadata__[0]
+    is_option = isinstance(info, typer.models.OptionInfo)
+    blank = vars(typer.Option() if is_option else typer.Argument())
+    more = {name: value for name, value in vars(info).items() if value != blank[name]}
+    # Within `Annotated` the first flag takes the place of a default.
+    declarations = [one for one in (more.pop("default", None), *more.pop("param_decls", ())) if one]
+    told = {
+        "name": parameter.name,
+        "kind": "option" if is_option else "argument",
+        "type": _type_name(kind),
+        "declarations": declarations,
+        "more": more,
+    }
+    if parameter.default is not inspect.Parameter.empty:
+        told["default"] = _plain(parameter.default)
+    return told
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Enum) else value
+
+
+def _type_name(kind: Any) -> str:
+    inner = [one for one in getattr(kind, "__args__", ()) if one is not type(None)]
+    if getattr(kind, "__origin__", None) is list:
+        return f"list[{_type_name(inner[0])}]"
+    if inner:
+        return f"{_type_name(inner[0])}?"
+    return kind.__name__ if kind.__name__ in _BUILT_IN else f"{kind.__module__}:{kind.__name__}"
+
+
+def _type(name: str) -> Any:
+    if name.endswith("?"):
+        return _type(name[:-1]) | None
+    if name.startswith("list["):
+        return list[_type(name[5:-1])]  # type: ignore[misc]  # made at run time
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+OF_EVERY_COMMAND = (
+    _keyword(
+        "json", Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")], False
+    ),
+    _keyword(
+        "config",
+        Annotated[
+            Path | None,
+            typer.Option(
+                "--config", metavar="PATH", help="Settings file; default: $REMAND_CONFIG, ./remand.toml."
+            ),
+        ],
+        None,
+    ),
+)
+"""What each command takes beside its own."""
