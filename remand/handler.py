@@ -36,12 +36,13 @@ class StepContext:
     input: JSON
     """The workflow's input; or the step's own, from the template or from an operator."""
     parents: Mapping[str, JSON] = field(default_factory=dict)
-    """Results of the steps this one depends on; None for one that was resolved by hand."""
+    """Results of the steps this one depends on; None for one that was resolved by hand or failed."""
     last_checkpoint: JSON = None
     """What an earlier attempt saved last, None if nothing."""
     deadline: datetime | None = None
     """When the soft timeout raises `StepTimeout` in the handler; None where the pool cannot interrupt."""
     read_workflow_input: Callable[[], JSON] | None = None
+    read_failures: Callable[[], Mapping[str, JSON]] | None = None
     on_heartbeat: Callable[[], None] = _no_heartbeat
     on_checkpoint: Callable[[JSON], None] = _no_checkpoint
 
@@ -52,6 +53,14 @@ class StepContext:
         Read anew each time: one short query in a worker.
         """
         return self.input if self.read_workflow_input is None else self.read_workflow_input()
+
+    @property
+    def failures(self) -> Mapping[str, JSON]:
+        """What the failed among the steps this one depends on died of: `error_class` and `message` by name.
+
+        For steps with `after: failure` or `always`. Read anew each time: one short query in a worker.
+        """
+        return {} if self.read_failures is None else self.read_failures()
 
     @property
     def idempotency_key(self) -> str:

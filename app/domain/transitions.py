@@ -79,7 +79,14 @@ _LIVE_STEP = (
 )
 
 _TAKEN_OUT_STEP = tuple(state for state in _LIVE_STEP if state not in (S.ERROR, S.ENQUEUED_FOR_ORCHESTRATION))
-_RESTARTABLE_STEP = (S.COMPLETE, S.RESOLVED_MANUALLY, S.ERROR, S.WAITING_FOR_RETRY, S.ENQUEUED)
+_RESTARTABLE_STEP = (
+    S.COMPLETE,
+    S.RESOLVED_MANUALLY,
+    S.ERROR,
+    S.WAITING_FOR_RETRY,
+    S.ENQUEUED,
+    S.CANCELLED,  # a step that was skipped: its workflow has not ended
+)
 
 STEP_RULES: tuple[Rule, ...] = (
     _step(S.PENDING, "enqueue", S.ENQUEUED),

@@ -177,6 +177,7 @@ def _apply(
         rung = failures.schedule_retries(connection, retries, by=by, now=now)
     if deaths:
         died = part(engine, connection, deaths)
+        rung = [*rung, *_woken_by(engine, connection, deaths)]
         failures.fail_steps(connection, deaths, by=by, now=now)
         if died.kept:
             died.opened = open_letters(
@@ -188,6 +189,13 @@ def _apply(
                 jitter=engine.jitter,
             )
     return rung, died
+
+
+def _woken_by(engine: Engine, connection: Connection, deaths: Sequence[DecidedDeath]) -> set[str]:
+    """Return the queues of steps that may run because of these deaths."""
+    templates = {death.failed.template_id for death in deaths}
+    found = (engine.templates.get(one, connection).template.conditional_queues for one in templates)
+    return set[str]().union(*found)
 
 
 def part(

@@ -146,7 +146,8 @@ class Runner:
             parents=self._parents(claim),
             last_checkpoint=claim.checkpoint,
             deadline=self._deadline(claim),
-            read_workflow_input=lambda: self._workflow_input(claim),
+            read_workflow_input=lambda: self._read(self._queue.workflow_input, claim),
+            read_failures=lambda: self._read(self._queue.parents_failures, claim),
             on_heartbeat=_Heartbeat(self._settings.heartbeat_interval_seconds, lambda: self._renew(claim)),
             on_checkpoint=lambda value: self._save(claim, value),
         )
@@ -157,9 +158,9 @@ class Runner:
                 return self._queue.parents(claim)
         return claim.parents or {}
 
-    def _workflow_input(self, claim: Claim) -> Any:
+    def _read(self, question: Callable[[Claim], Any], claim: Claim) -> Any:
         with self._alarm.deferred():
-            return self._queue.workflow_input(claim)
+            return question(claim)
 
     def _deadline(self, claim: Claim) -> datetime | None:
         if not self._alarm.can_interrupt:

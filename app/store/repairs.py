@@ -218,6 +218,28 @@ def reopen(
     )
 
 
+def rearm_conditional(
+    connection: sa.Connection,
+    workflow_id: UUID,
+    steps: Sequence[str],
+    *,
+    by: str,
+    reason: str | None,
+    now: datetime,
+) -> None:
+    """Send back to pending what ran, or was skipped, because of how these steps had ended."""
+    connection.execute(
+        sa.text("select remand.rearm_conditional(:ids, :steps, :by, :reason, :now)"),
+        {
+            "ids": [workflow_id] * len(steps),
+            "steps": list(steps),
+            "by": by,
+            "reason": reason,
+            "now": now,
+        },
+    )
+
+
 def evaluate(connection: sa.Connection, workflow_id: UUID, *, by: str, now: datetime) -> list[str]:
     """Enqueue what is ready and roll the workflow up; return the queues that got work."""
     rows = connection.execute(

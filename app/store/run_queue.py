@@ -38,6 +38,13 @@ _CHECKPOINT = (
     "with held as (" + _RENEW + ") update remand.steps set checkpoint = %s::text::jsonb"
     " where workflow_id = %s and name = %s and exists (select from held) returning 1"
 )
+_PARENTS_FAILURES = (
+    "select parent.name, jsonb_build_object('error_class', parent.failure -> 'error_class',"
+    " 'message', parent.failure -> 'message') from remand.steps step, unnest(step.depends_on) named(name),"
+    " lateral (select s.name, s.failure from remand.steps s where s.workflow_id = step.workflow_id"
+    "             and s.name = named.name and s.state = 'error' offset 0) parent"
+    " where step.workflow_id = %s and step.name = %s"
+)
 _WORKFLOW_INPUT = "select input from remand.workflows where id = %s"
 _PARENTS = (
     "select parent.name, parent.result from remand.steps step, unnest(step.depends_on) named(name),"
@@ -227,6 +234,10 @@ class RunQueue:
     def workflow_input(self, claim: Claim) -> Any:
         """Read what the workflow of a claim was submitted with. Transaction: own."""
         return self._database.call(_WORKFLOW_INPUT, (claim.workflow_id,))[0][0]
+
+    def parents_failures(self, claim: Claim) -> dict[str, Any]:
+        """Read what the failed among a step's parents died of. Transaction: own."""
+        return dict(self._database.call(_PARENTS_FAILURES, (claim.workflow_id, claim.step)))
 
     def _renewal(self, claim: Claim) -> tuple[Any, ...]:
         seconds = claim.timeout_seconds + self._times[1]

@@ -190,6 +190,7 @@ def _step_rows(template_id: int, template: Template) -> list[dict[str, Any]]:
             "input": (JSONB.NULL if step.input is None else step.input) if step.has_input else None,
             "depends_on": list(step.depends_on),
             "children": list(children[step.name]),
+            "after": None if step.after == "success" else step.after,
         }
         for position, step in enumerate(template.steps)
     ]

@@ -40,7 +40,7 @@ _WORKFLOWS = "select id, template_id, state, open_steps, error_steps, hold, give
 _STEPS = """
 select s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on,
        s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at,
-       s.started_at, s.ended_at, null, null, null, null, null, null
+       s.started_at, s.ended_at, null, null, null, null, null, null, null, null, null, null, s.after
   from remand.steps s
 """
 _MOVES = "select workflow_id, step, from_state, event, to_state, kind from remand.moves order by at, seq"
@@ -156,7 +156,12 @@ def _wrong_counters(where: str, steps: list[Step], open_steps: int, error_steps:
         )
     by_name = {step.name: step for step in steps}
     for step in steps:
-        waits_for = sum(not by_name[parent].state.satisfies_children for parent in step.depends_on)
+        parents = [by_name[parent].state for parent in step.depends_on]
+        # For what follows any end, or a failure, a parent that was skipped has ended.
+        waits_for = sum(
+            not (state.satisfies_children or (step.after is not None and state == "cancelled"))
+            for state in parents
+        )
         if step.state == "pending" and step.open_parents != waits_for:
             yield f"{where} step {step.name}: counts {step.open_parents} open parents, there are {waits_for}"
 
@@ -181,7 +186,10 @@ def _wrong_state(where: str, state: WorkflowState, steps: list[Step], hold: str 
     elif live:
         yield f"{where}: is {state}, yet {[step.name for step in live]} are live"
     if state == WorkflowState.COMPLETE:
-        open_ones = [s.name for s in steps if not s.state.satisfies_children]
+        # What follows a failure that did not come is skipped, and what is behind it.
+        skips = any(step.after is not None for step in steps)
+        satisfied = [s.state.satisfies_children or (skips and s.state == "cancelled") for s in steps]
+        open_ones = [s.name for s, is_satisfied in zip(steps, satisfied, strict=True) if not is_satisfied]
         if open_ones:
             yield f"{where}: is complete without {open_ones}"
 

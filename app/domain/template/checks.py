@@ -36,6 +36,7 @@ def check(document: Document) -> None:
         document.add(path, f"the steps wait for each other: {dag.cycle_text(cycle)}", "cycle")
     _check_queues(document)
     _check_inputs(document)
+    _check_after(document)
     _check_schemas(document)
 
 
@@ -118,6 +119,13 @@ def _check_inputs(document: Document) -> None:
         if size > MAX_STEP_INPUT_BYTES:
             message = f"is {size:,} bytes; the limit is {MAX_STEP_INPUT_BYTES:,}: submit what is large"
             document.add(("steps", index, "input"), message, "input_too_large")
+
+
+def _check_after(document: Document) -> None:
+    for index, step in _raw_steps(document):
+        if step.get("after") in {"failure", "always"} and not step.get("depends_on"):
+            message = "names whose end it follows in depends_on, which is empty"
+            document.add(("steps", index, "after"), message, "after_nothing")
 
 
 def _check_schemas(document: Document) -> None:

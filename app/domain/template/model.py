@@ -49,6 +49,12 @@ class StepSpec(BaseModel):
     name: Name
     handler: HandlerName
     depends_on: tuple[str, ...] = ()
+    after: Literal["success", "failure", "always"] = "success"
+    """Which end of its parents it follows: all went well, one failed, or any.
+
+    `failure` and `always` wait until each parent has ended or cannot run; where none failed, `failure` is
+    skipped.
+    """
     queue: Name = DEFAULT_QUEUE
     dependency: HandlerName | None = None
     """What the step calls and whose circuit breaker it minds; None means its handler."""
@@ -114,6 +120,11 @@ class Template(BaseModel):
     lifecycle: LifecycleOverrides = LifecycleOverrides()
     """How long its workflows may show no sign of life; None means the setting in `[staleness]`."""
     steps: Annotated[tuple[StepSpec, ...], Field(min_length=1, max_length=MAX_STEPS)]
+
+    @property
+    def conditional_queues(self) -> set[str]:
+        """Return the queues of steps that may run because another failed."""
+        return {step.queue for step in self.steps if step.after != "success"}
 
     @property
     def ref(self) -> str:

@@ -18,6 +18,7 @@ from app.engine.operate.turn import (
     illegal,
     illegal_step,
     patient,
+    rearm,
     state_of,
 )
 from app.store import repairs
@@ -57,6 +58,8 @@ def skip_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided
             reason=turn.who.reason,
             now=turn.now,
         )
+        if state is StepState.ERROR:
+            rearm(turn, names)
         return []
 
     return decide(

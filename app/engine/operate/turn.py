@@ -118,6 +118,7 @@ def reset(turn: Turn, step: str, state: StepState) -> None:
     if not move(turn, step, [StepState.ERROR], "reset_for_retry", StepState.PENDING):
         raise illegal_step(turn, step, state, "only a step in error or waiting for its retry can be retried")
     repairs.forget_failures(turn.connection, turn.workflow.id, step)
+    rearm(turn, [step])
 
 
 def end_by_hand(turn: Turn, step: str, event: str, to_state: StepState) -> None:
@@ -131,6 +132,15 @@ def end_by_hand(turn: Turn, step: str, event: str, to_state: StepState) -> None:
     state = state_of(turn.connection, turn.workflow.id, step)
     if not move(turn, step, LIVE_STEP, event, to_state):
         raise illegal_step(turn, step, state, "it has ended already")
+    if state is StepState.ERROR:
+        rearm(turn, [step])
+
+
+def rearm(turn: Turn, steps: Sequence[str]) -> None:
+    """Let what followed the failure of these steps wait for their new end."""
+    repairs.rearm_conditional(
+        turn.connection, turn.workflow.id, steps, by=turn.who.by, reason=turn.who.reason, now=turn.now
+    )
 
 
 def move(turn: Turn, step: str, from_states: Sequence[StepState], event: str, to_state: StepState) -> bool:

@@ -28,5 +28,6 @@ begin
                               p_by, 'fail_fast', p_now);
     update remand.workflows f set hold = 'fail_fast' where f.id = any(v_fast);
   end if;
+  perform remand.start_conditional(p_workflows, p_by, p_now);
   perform remand.roll_up(p_workflows, p_by, p_now);
 end $$;

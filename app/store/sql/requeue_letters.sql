@@ -31,6 +31,7 @@ begin
   v_before := array(select coalesce(f.state, '') from unnest(v_flows) with ordinality g(id, o)
                       left join remand.workflows f on f.id = g.id order by g.o);
   perform remand.move_steps(v_workflows, v_steps, array['error'], 'reset_for_retry', 'pending', p_by, p_reason, t);
+  perform remand.rearm_conditional(v_workflows, v_steps, p_by, p_reason, t);
   update remand.steps s set failures = 0, lost_attempts = 0, failing_since = null,
          queue = coalesce(p_queue, s.queue), priority = coalesce(p_priority, s.priority)
     from unnest(v_workflows, v_steps) g(w, n) where s.workflow_id = g.w and s.name = g.n;

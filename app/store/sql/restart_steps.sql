@@ -24,7 +24,7 @@ begin
    where s.workflow_id = p_workflow and s.name = any(p_steps) and s.state = 'complete';
   v_moved := array(select m.step from remand.move_steps(
     array_fill(p_workflow, array[cardinality(p_steps)]), p_steps,
-    array['complete', 'resolved_manually', 'error', 'waiting_for_retry', 'enqueued'], 'restart', 'pending',
+    array['complete', 'resolved_manually', 'error', 'waiting_for_retry', 'enqueued', 'cancelled'], 'restart', 'pending',
     p_by, p_reason, p_now) m);
   update remand.steps s
      set failures = 0, lost_attempts = 0, failing_since = null, failure = null, checkpoint = null, result = null,

@@ -28,7 +28,8 @@ begin
     array(select f.id from remand.workflows f
            where f.id = any(v_ids) and f.hold is null and f.state = 'blocked_by_failures'
              and exists (select from remand.steps s
-                          where s.workflow_id = f.id and s.state = 'pending' and s.open_parents = 0)),
+                          where s.workflow_id = f.id and s.state = 'pending'
+                            and (s.open_parents = 0 or s.after is not null))),
     array['blocked_by_failures'], 'reopen', 'waiting_for_dependencies', p_by, p_reason, t);
   v_queues := array(select remand.evaluate(v_ids, p_by, t));
   with early as (

@@ -21,8 +21,16 @@ begin
     from given g where x.workflow_id = g.w and x.step = g.n and x.attempt = g.a;
   update remand.workflows f set troubled = true where f.id = any(p_workflows);
   with gone as (
-    delete from remand.run_queue q using unnest(p_workflows, p_steps) g(w, n), remand.workflows f
-     where q.workflow_id = g.w and q.step = g.n and f.id = g.w and f.hold is not null
+    delete from remand.run_queue q
+     using unnest(p_workflows, p_steps) g(w, n), remand.workflows f, remand.steps s
+     where q.workflow_id = g.w
+       and q.step = g.n
+       and f.id = g.w
+       and s.workflow_id = g.w
+       and s.name = g.n
+       -- What follows a failure is not held by it.
+       and f.hold is not null
+       and (f.hold <> 'fail_fast' or s.after is null)
     returning q.workflow_id w, q.step n)
   select array_agg(g.w), array_agg(g.n) into v_workflows, v_steps from gone g;
   if v_workflows is not null then

@@ -10,13 +10,18 @@ language plpgsql as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
-  v_namespace text; v_name text; v_steps int; v_new uuid[]; v_taken text[]; v_wanted int;
+  v_namespace text; v_name text; v_steps int; v_conditional boolean; v_new uuid[]; v_taken text[]; v_wanted int;
   v_paused boolean; v_pauser text; v_why text;
   v_expires timestamptz := t + make_interval(secs => remand.lifetime(p_template));
   v_keyed int := array_length(array_remove(p_keys, null), 1);
 begin
-  select x.namespace, x.name, (select count(*) from remand.template_steps y where y.template_id = x.id)
-    into strict v_namespace, v_name, v_steps from remand.templates x where x.id = p_template;
+  select x.namespace, x.name, y.steps, y.conditional
+    into strict v_namespace, v_name, v_steps, v_conditional
+    from remand.templates x,
+         lateral (select count(*) steps, coalesce(bool_or(s.after is not null), false) conditional
+                    from remand.template_steps s
+                   where s.template_id = x.id) y
+   where x.id = p_template;
   -- Whoever pauses or resumes the template waits for us, or we for them: no workflow slips through.
   perform pg_advisory_xact_lock_shared(hashtextextended('remand.pause ' || v_namespace || '/' || v_name, 0));
   select true, x."by", x.reason into v_paused, v_pauser, v_why from remand.template_pauses x
@@ -45,19 +50,20 @@ begin
   end if;
   with created as (
     insert into remand.workflows (id, template_id, created_at, input, submitted_by, identity_key, priority,
-                                  state, state_since, open_steps, tags, expires_at)
+                                  state, state_since, open_steps, tags, expires_at, conditional)
       select distinct on (u.id) u.id, p_template, t, u.input, p_by, u.key, coalesce(u.priority, 5),
              'steps_in_process', t, v_steps,
-             case when u.tags is not null then array(select jsonb_array_elements_text(u.tags)) end, v_expires
+             case when u.tags is not null then array(select jsonb_array_elements_text(u.tags)) end, v_expires,
+             v_conditional
         from unnest(p_ids, p_inputs, p_keys, p_priorities, p_tags) u(id, input, key, priority, tags)
        where u.id = any(v_new)
       on conflict (id) do nothing
       returning id, priority),
   copied as (
     insert into remand.steps (workflow_id, name, position, handler, dependency, queue, priority, timeout_seconds, commit_each,
-                              input, depends_on, children, state, open_parents, attempt, enqueued_at)
+                              input, depends_on, children, after, state, open_parents, attempt, enqueued_at)
       select c.id, y.name, y.position, y.handler, nullif(y.dependency, y.handler), y.queue, coalesce(y.priority, c.priority), y.timeout_seconds,
-             y.commit_each, y.input, y.depends_on, y.children,
+             y.commit_each, y.input, y.depends_on, y.children, y.after,
              case when y.depends_on = '{}' then 'enqueued' else 'pending' end, cardinality(y.depends_on), 0,
              case when y.depends_on = '{}' then t end
         from created c cross join remand.template_steps y where y.template_id = p_template

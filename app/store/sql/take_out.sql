@@ -21,5 +21,6 @@ begin
          hold = case when exists (select from remand.run_queue q where q.workflow_id = f.id and q.phase = 'settling')
                      then coalesce(f.hold, 'taken_out') else f.hold end
     from (select g.w, count(*) c from unnest(p_workflows) g(w) group by g.w) x where f.id = x.w;
+  perform remand.start_conditional(p_workflows, p_by, p_now);
   perform remand.roll_up(p_workflows, p_by, p_now);
 end $$;

@@ -11,7 +11,13 @@ import sqlalchemy as sa
 from app.store.tables.columns import column, instant, metadata
 from app.store.tables.workflows import attempts, history, steps, workflows
 
-_OF_LIVE_WORK = ("workflows_open", "workflows_expiring", "workflows_by_age", "workflows_paused")
+_OF_LIVE_WORK = (
+    "workflows_open",
+    "workflows_expiring",
+    "workflows_by_age",
+    "workflows_paused",
+    "steps_conditional",
+)
 
 
 def _archive_of(table: sa.Table, comment: str) -> sa.Table:

@@ -56,6 +56,12 @@ template_steps = sa.Table(
     column("input", json, "replaces the workflow's input for this step; null: it does not", nullable=True),
     column("depends_on", ARRAY(sa.Text), "names of the parents"),
     column("children", ARRAY(sa.Text), "names of the steps that depend on it"),
+    column(
+        "after",
+        sa.Text,
+        "failure or always: what end of its parents it follows; null: success",
+        nullable=True,
+    ),
     sa.PrimaryKeyConstraint("template_id", "name"),
     sa.ForeignKeyConstraint(["template_id"], ["remand.templates.id"]),
     comment="The steps of a template, one row each, as submit copies them.",

@@ -45,6 +45,12 @@ workflows = sa.Table(
         "true: its failure got no dead letter: it ends in error once nothing else is under way",
         server_default=sa.text("false"),
     ),
+    column(
+        "conditional",
+        sa.Boolean,
+        "true: some steps follow a failure of their parents, or any end",
+        server_default=sa.text("false"),
+    ),
     column("hold", sa.Text, "not null: why no further step is enqueued", nullable=True),
     column("tags", ARRAY(sa.Text), "words of the submitter, to find it by; null: none", nullable=True),
     column(
@@ -114,10 +120,21 @@ steps = sa.Table(
     column("failing_since", instant, "first failure since it was last (re)started", nullable=True),
     column("failure", json, "the last failure with its classification", nullable=True),
     column("result", json, "what the handler returned", nullable=True),
+    column(
+        "after",
+        sa.Text,
+        "failure or always: what end of its parents it follows; null: success",
+        nullable=True,
+    ),
     sa.PrimaryKeyConstraint("workflow_id", "name"),
     one_of("state", StepState, "state_known"),
     sa.CheckConstraint(f"(ended_at IS NOT NULL) = (state IN {_FINAL_STEP})", name="ended_means_final"),
     sa.CheckConstraint("open_parents >= 0", name="open_parents_not_negative"),
+    sa.Index(
+        "steps_conditional",
+        "workflow_id",
+        postgresql_where=sa.text("after IS NOT NULL AND state = 'pending'"),
+    ),
     comment="One row per step of a workflow.",
     postgresql_partition_by="RANGE (workflow_id)",
 )

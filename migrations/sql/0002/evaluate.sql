@@ -14,14 +14,15 @@ begin
                                    where p.workflow_id = y.workflow_id
                                      and p.name = named.name
                                   offset 0) parent
-                   where parent.state not in ('complete', 'resolved_manually')) c
+                   where parent.state not in ('complete', 'resolved_manually')
+                     and (parent.state <> 'cancelled' or y.after is null)) c
             from remand.steps y where y.workflow_id = any(p_ids) and y.state = 'pending') x
    where s.workflow_id = x.w and s.name = x.n and s.open_parents <> x.c;
   with ready as (
     update remand.steps s set state = 'enqueued', enqueued_at = p_now
       from remand.workflows f
      where f.id = any(p_ids) and f.hold is null and s.workflow_id = f.id and s.state = 'pending'
-       and s.open_parents = 0
+       and s.open_parents = 0 and s.after is distinct from 'failure'
        and f.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
     returning s.workflow_id w, s.name n, s.queue, f.template_id, coalesce(s.dependency, s.handler) dependency, s.priority, s.attempt),
   queued as (
@@ -35,6 +36,7 @@ begin
                  count(*) filter (where s.state = 'error') failed
             from remand.steps s where s.workflow_id = any(p_ids) group by s.workflow_id) x
    where f.id = x.w;
+  v_queues := v_queues || array(select remand.start_conditional(p_ids, p_by, p_now));
   perform remand.roll_up(p_ids, p_by, p_now);
-  return query select unnest(v_queues);
+  return query select distinct unnest(v_queues);
 end $$;

@@ -14,10 +14,11 @@ language plpgsql set enable_seqscan = off set jit = off set plan_cache_mode = fo
 #variable_conflict use_column
 declare
   t timestamptz;
-  v_got uuid[]; v_troubled uuid[]; v_gated text[]; v_paused boolean;
+  v_got uuid[]; v_troubled uuid[]; v_conditional uuid[]; v_gated text[]; v_paused boolean;
 begin
-  select array_agg(x.id), array_agg(x.id) filter (where x.troubled) into v_got, v_troubled
-    from (select f.id, f.troubled from remand.workflows f
+  select array_agg(x.id), array_agg(x.id) filter (where x.troubled), array_agg(x.id) filter (where x.conditional)
+    into v_got, v_troubled, v_conditional
+    from (select f.id, f.troubled, f.conditional from remand.workflows f
            where f.id = any(p_workflows) order by f.id for update skip locked) x;
   t := coalesce(p_now, clock_timestamp());
   select g.gated, g.paused into v_gated, v_paused from remand.gates(p_queue) g;
@@ -53,7 +54,8 @@ begin
                       over (order by y.priority desc, y.w, y.n) <= p_k mine
       from (select s.workflow_id w, s.name n, s.queue, s.priority, s.attempt + 1 attempt, c.c, c.ns,
                    coalesce(s.timeout_seconds, p_timeout) seconds, coalesce(s.dependency, s.handler) dependency,
-                   s.open_parents = c.c and s.state = 'pending' and f.hold is null ready
+                   s.open_parents = c.c and s.state = 'pending' and f.hold is null
+                     and s.after is distinct from 'failure' ready
               from fewer c join remand.steps s on s.workflow_id = c.w and s.name = c.n
               join flow f on f.id = c.w) y),
   moved as (
@@ -98,5 +100,10 @@ begin
   union all
   select 'passed', null, x.dependency, count(*)::int, null, 0, false, null, null, null, null, null
     from won x where x.gate = 'passed' group by x.dependency;
+  if v_conditional is not null then
+    return query select 'ring', null::uuid, x.queue, 0, null, 0::float, false, null::jsonb, null::jsonb, null::jsonb,
+                        null::timestamptz, null::int
+      from remand.start_conditional(v_conditional, 'settle', t) x(queue);
+  end if;
   if v_troubled is not null then perform remand.roll_up(v_troubled, 'settle', t); end if;
 end $$;

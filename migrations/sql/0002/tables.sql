@@ -10,3 +10,20 @@ update remand.redrives
 
 alter table remand.template_steps add column input jsonb;
 comment on column remand.template_steps.input is 'replaces the workflow''s input for this step; null: it does not';
+
+alter table remand.template_steps add column after text;
+comment on column remand.template_steps.after is
+  'failure or always: what end of its parents it follows; null: success';
+alter table remand.workflows add column conditional boolean not null default false;
+alter table remand.workflows_archive add column conditional boolean not null default false;
+alter table remand.steps add column after text;
+alter table remand.steps_archive add column after text;
+comment on column remand.workflows.conditional is 'true: some steps follow a failure of their parents, or any end';
+comment on column remand.workflows_archive.conditional is
+  'true: some steps follow a failure of their parents, or any end';
+comment on column remand.steps.after is 'failure or always: what end of its parents it follows; null: success';
+comment on column remand.steps_archive.after is
+  'failure or always: what end of its parents it follows; null: success';
+create index steps_conditional on remand.steps (workflow_id) where after is not null and state = 'pending';
+insert into remand.transition_rule (kind, from_state, event, to_state) values
+  ('step', 'cancelled', 'restart', 'pending');
