@@ -28,6 +28,7 @@ from app.telemetry import configure_logging, log, tally
 from app.web import errors, login, metrics
 from app.web.boundary import Boundary
 from app.web.gate import Gate
+from app.web.place import Place
 from remand.errors import RemandError
 
 _BACKLOG = 256
@@ -54,7 +55,7 @@ def create(runtime: Runtime | None = None) -> ASGIApp:
     # Bells that the server rings are counted here; the rest of its numbers is the database's.
     tally.start()
     errors.install(app)
-    return Boundary(Gate(app, made), is_https=web.is_https)
+    return Place(Boundary(Gate(app, made), is_https=web.is_https), web)
 
 
 def _runtime() -> Runtime:
@@ -107,7 +108,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return door
 
 
-def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:
+def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:  # noqa: ARG001
     return Config(
         app,
         # Every request has one line of ours; uvicorn's own lines go where ours go.
@@ -115,8 +116,8 @@ def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:
         log_config=None,
         log_level="warning",
         server_header=False,
-        proxy_headers=bool(web.trusted_proxies),
-        forwarded_allow_ips=list(web.trusted_proxies),
+        # `Place` believes whom the settings trust.
+        proxy_headers=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
         limit_concurrency=1000,

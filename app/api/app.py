@@ -51,7 +51,9 @@ _GUARDED = (
 
 def build(runtime: Runtime) -> FastAPI:
     """Return the application; routes find the runtime in `request.app.state.runtime`."""
-    app = FastAPI(title="Remand", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Remand", version=__version__, docs_url=None, redoc_url=None, root_path_in_servers=False
+    )
     app.state.runtime = runtime
     app.state.looks = Looks()
     errors.install(app)

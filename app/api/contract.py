@@ -116,7 +116,7 @@ def document(app: FastAPI) -> dict[str, Any]:
             description=ABOUT,
             routes=app.routes,
             tags=app.openapi_tags,
-            servers=[{"url": "/api/v1"}],
+            servers=[{"url": f"{app.state.runtime.settings.web.path}/api/v1"}],
         )
         schemes = {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "rmd_…"}}
         made["components"]["securitySchemes"] = schemes

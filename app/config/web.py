@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.config.kinds import Count, Names, Seconds
+
+OWN_PATHS = frozenset(
+    {
+        "api", "archive", "audit", "breakers", "dead-queues", "dlq", "favicon.ico", "live", "login",
+        "login.css", "login.js", "logout", "metrics", "queues", "redrives", "staleness", "static", "sweeps",
+        "templates", "workers", "workflows",
+    }
+)  # fmt: skip
+"""What our own paths begin with: beneath one of these nobody could tell whether a proxy strips it."""
+_PATH = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")
 
 
 class WebSettings(BaseModel):
@@ -23,8 +34,9 @@ class WebSettings(BaseModel):
     port: Count = Field(8484, ge=0, le=65_535, description="Port the server listens on; 0: any free one.")
     dashboard_url: str | None = Field(
         None,
-        description="Where people open the dashboard, as `https://remand.example.org`: its host is allowed, "
-        "with https cookies are Secure, and Flower links there. Unset: host and port.",
+        description="Where people open the dashboard, as `https://remand.example.org`, or with a path as "
+        "`https://tools.example.org/remand`: its host is allowed, its pages may change things, with https "
+        "cookies are Secure, links lead there. Unset: host and port.",
     )
     flower_url: str | None = Field(
         None, description="Where people open Flower; the dashboard links there. Unset: no link."
@@ -36,7 +48,8 @@ class WebSettings(BaseModel):
     )
     trusted_proxies: Names = Field(
         (),
-        description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed.",
+        description="Addresses or networks of proxies whose X-Forwarded-For, -Proto and -Host are believed; "
+        "they see to it themselves to which names they answer.",
     )
     session_idle_seconds: Seconds = Field(
         28_800.0, ge=60, le=2_592_000, description="Seconds without a request after which a session ends."
@@ -76,6 +89,16 @@ class WebSettings(BaseModel):
             raise ValueError("should be a plain address: no login, no query, no fragment")
         return value.rstrip("/")
 
+    @field_validator("dashboard_url")
+    @classmethod
+    def _has_a_path_of_its_own(cls, value: str | None) -> str | None:
+        path = "" if value is None else urlsplit(value).path
+        if not _PATH.fullmatch(path):
+            raise ValueError("its path should be of letters, digits and - _ ~ . alone, as /remand")
+        if path.split("/")[1:2] and path.split("/")[1] in OWN_PATHS:
+            raise ValueError(f"its path should not begin as {path!r} does: the dashboard has pages there")
+        return value
+
     @field_validator("trusted_proxies")
     @classmethod
     def _are_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -90,6 +113,11 @@ class WebSettings(BaseModel):
     def is_loopback(self) -> bool:
         """Whether nobody outside this machine can reach the server."""
         return is_loopback(self.host)
+
+    @property
+    def path(self) -> str:
+        """What stands before every path of ours in a browser: that of `dashboard_url`, "" for none."""
+        return urlsplit(self.dashboard_url).path if self.dashboard_url is not None else ""
 
     @property
     def is_https(self) -> bool:

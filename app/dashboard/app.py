@@ -17,8 +17,8 @@ from app.dashboard.routes import dead_queues, groups, letters, overview, redrive
 from app.dashboard.views import show
 from app.runtime import Runtime
 from app.web import errors, pages
-from app.web.identity import caller_of, signed_in
-from remand.errors import RemandError
+from app.web.identity import caller_of, signed_in, wants_json
+from app.web.place import base_of, within
 
 _STATIC = Path(__file__).parent / "static"
 _NOUNS = (overview, groups, letters, redrives, workflows, dead_queues, site)
@@ -29,8 +29,7 @@ def build(runtime: Runtime) -> FastAPI:
     app = FastAPI(title="Remand", openapi_url=None, docs_url=None, redoc_url=None)
     app.state.runtime = runtime
     listening = Live(runtime.engine)
-    errors.install(app)
-    app.add_exception_handler(RemandError, _refused)
+    errors.install(app, _refused)
 
     @app.get("/live")
     async def live(request: Request) -> Response:
@@ -61,12 +60,20 @@ class _Files(StaticFiles):
 
 async def _refused(request: Request, error: Exception) -> Response:
     """Show what was refused, and why, in the frame of the pages; to whom is not signed in as everywhere."""
-    assert isinstance(error, RemandError)
-    status = errors.status_of(error)
-    if caller_of(request) is None or status >= 500:
-        return errors.answer(request, error)
+    told = errors.told_of(error)
+    if wants_json(request) or caller_of(request) is None or told.status >= 500:
+        return errors.answer(request, told)
     # Of the address it came from only the path, and never another host in its clothes.
-    back = pages.local(urlsplit(request.headers.get("referer", "")).path)
-    return await run_in_threadpool(
-        show, request, "error.html", status=status, live=False, error=error, back=back
+    back = pages.local(within(base_of(request), urlsplit(request.headers.get("referer", "")).path))
+    shown = await run_in_threadpool(
+        show,
+        request,
+        "error.html",
+        status=told.status,
+        live=False,
+        error=told.error,
+        title=told.title,
+        back=back,
     )
+    shown.headers.update(told.headers)
+    return shown

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from app.domain.access import Permission
 from app.engine.context import Engine
 from app.web.identity import Caller, signed_in
+from app.web.place import base_of, rooted
 from remand.redact import redact_json, redact_text
 
 _HERE: Final = Path(__file__).parent
@@ -64,7 +65,7 @@ def show(
         flower_url=engine.settings.web.flower_url,
         **{"now": datetime.now(UTC), **values},
     )
-    return HTMLResponse(page, status)
+    return HTMLResponse(rooted(page, base_of(request)), status)
 
 
 def done(request: Request, to: str, told: str) -> RedirectResponse:

@@ -34,6 +34,7 @@ class Batch:
         self._lock = threading.Lock()
         self._todo: deque[Claim] = deque()
         self._ended = Ended()
+        self._kept = Ended()
         self._current: Claim | None = None
         self._since = 0.0
 
@@ -70,6 +71,23 @@ class Batch:
             self._ended.good[:0] = ended.good
             self._ended.bad[:0] = ended.bad
 
+    def keep(self, ended: Ended) -> None:
+        """Take ends over that cannot be recorded for now, whatever is tried; another drain tries again."""
+        with self._lock:
+            self._kept.good += ended.good
+            self._kept.bad += ended.bad
+
+    def take_kept(self) -> Ended:
+        """Take the ends that an earlier drain could not record."""
+        with self._lock:
+            kept, self._kept = self._kept, Ended()
+            return kept
+
+    def kept(self) -> int:
+        """Return how many ends wait for another drain."""
+        with self._lock:
+            return len(self._kept.good) + len(self._kept.bad)
+
     def take_current(self) -> list[Claim]:
         """Take the claim whose run never came to an end, if there is one."""
         with self._lock:
@@ -99,7 +117,8 @@ class Batch:
         """Return everything claimed that this batch knows: started or not, ended well or badly."""
         with self._lock:
             current = [self._current] if self._current is not None else []
-            return [*current, *self._todo, *(done.claim for done in self._ended.good), *self._ended.bad]
+            good = (done.claim for done in (*self._ended.good, *self._kept.good))
+            return [*current, *self._todo, *good, *self._ended.bad, *self._kept.bad]
 
 
 class Steward:
@@ -113,13 +132,12 @@ class Steward:
         self._batch: Batch | None = None
         self._idle = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._error: Exception | None = None
+        self._errors: deque[Exception] = deque()
 
     def raise_error(self) -> None:
-        """Raise in the caller's thread what broke a step-in, once."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+        """Raise in the caller's thread what broke a step-in, each once."""
+        if self._errors:
+            raise self._errors.popleft()
 
     def watch(self, batch: Batch | None) -> None:
         """Watch a batch from now on; None: stop, after a step-in under way has ended."""
@@ -145,4 +163,4 @@ class Steward:
                 try:
                     self._step_in(self._batch)
                 except Exception as error:  # noqa: BLE001 - the door of the thread: the main thread raises it
-                    self._error = error
+                    self._errors.append(error)

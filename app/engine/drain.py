@@ -9,24 +9,27 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from app.config import Settings
-from app.domain.errors import DatabaseUnreachable, ValueRefused
+from app.domain.errors import Busy, DatabaseUnreachable
 from app.domain.queues import queue_of
+from app.engine import recording
 from app.engine.audience import Audience
 from app.engine.batch import Batch, Ended, Steward
 from app.engine.bell import Bell
 from app.engine.breakers import Breakers
 from app.engine.meter import Meter
 from app.engine.pace import Pace
+from app.engine.recording import Key
 from app.engine.routing import Routing
 from app.engine.run import Abandoned, Runner
 from app.engine.unknown import list_unknown
 from app.engine.watch import Watch
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue, Settled
+from app.store.session import NOT_NOW
 from app.telemetry import log, tally
 from app.telemetry.metrics import (
     BATCH_STEPS,
@@ -42,6 +45,10 @@ T = TypeVar("T")
 FOLLOW_SECONDS = 1.0
 """How long a drain goes on with the children of its own steps before they queue up with all others."""
 _PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+_BUSY_TRIES = len(_PAUSES_SECONDS)
+"""How often ends that are recorded together are tried when others are in the way, before they are divided."""
+_LAST_TRIES = 3
+"""How often a worker that stops tries what the database does not do at once."""
 
 
 @dataclass(slots=True)
@@ -94,6 +101,7 @@ class Drain:
         self._runner = Runner(handlers, queue, settings, routing.book, place)
         self._steward = Steward(settings.flush_after_seconds, self._step_in)
         self._report = Drained("")
+        self._noting = threading.Lock()
         self._batch = Batch()
         self._maybe_more = False
         self._claimed_at = 0.0
@@ -107,15 +115,15 @@ class Drain:
             DatabaseUnreachable: the database is away while the worker stops; the rescue sweep takes back.
         """
         self._report = Drained(queue)
-        self._batch = Batch()
         started = time.monotonic()
         until = started + self._settings.drain_slice_seconds
         self._steward.watch(self._batch)
         try:
             with self._runner.ready():
                 self._reconcile()
+                self._record(self._batch.take_kept(), queue, 0)
                 self._rounds(queue, until)
-        except Exception as error:
+        except BaseException as error:
             # The door of the drain: whatever broke it, what it ran must not wait for the end of its lease.
             self._doubtful = True
             self._abandon(error)
@@ -128,6 +136,8 @@ class Drain:
         return self._report
 
     def _rounds(self, queue: str, until: float) -> None:
+        if self._is_stuck():
+            return
         self._claim(queue)
         while self._batch.waiting():
             self._run_batch(queue)
@@ -138,7 +148,7 @@ class Drain:
             k = 0 if last or queues_up else max(0, self._pace.k(queue) - waiting)
             self._take(self._record(self._batch.take_ended(), queue, k).claims)
             self._reconcile()
-            if last:
+            if last or self._is_stuck():
                 self._pass_on(queue)
                 return
             if not self._batch.waiting() and (self._maybe_more or queues_up):
@@ -151,11 +161,12 @@ class Drain:
         while not self._is_stopping() and (claim := self._batch.start()) is not None:
             begun = time.monotonic()
             end = self._run(claim)
+            # First of all: what it ended as must not be in one thread's hands only.
+            self._batch.end(None if isinstance(end, Abandoned) else end)
             took = time.monotonic() - begun
             tally.observe(STEP_SECONDS, took, claim.handler, _outcome(end))
             spent += took
             ran += 1
-            self._batch.end(None if isinstance(end, Abandoned) else end)
             self._meter.count(claim)
             if claim.commit_each or spent > self._settings.flush_after_seconds:
                 break
@@ -182,7 +193,7 @@ class Drain:
             tally.observe(CLAIM_WAIT_SECONDS, claim.waited_seconds, queue)
         # A suspect, which has been attempted before, is claimed alone however many wait behind it.
         self._maybe_more = len(claims) == k or any(claim.attempt > 1 for claim in claims)
-        self._report.claimed += len(claims)
+        self._note(claimed=len(claims))
         self._take(claims)
         self._reconcile()
         if len(claims) == k and not self._report.rung:
@@ -201,13 +212,13 @@ class Drain:
             raise
 
     def _record_all(self, ended: Ended, queue: str, k: int) -> Settled:
-        settled = Settled()
+        came = recording.Settling()
         # What fails is judged by how much was tried: that must be known before.
         self._meter.flush(now=bool(ended.bad))
         if ended.good:
-            settled = self._settle(ended, queue, k)
-            self._report.completed += settled.counted
-            self._report.claimed += len(settled.claims)
+            came = self._settle(ended, queue, k)
+            settled = came.settled
+            self._note(completed=settled.counted, claimed=len(settled.claims))
             self._ring(settled.ring)
             self._count_probes(settled)
             if settled.parked:
@@ -215,58 +226,66 @@ class Drain:
                 late = self._patiently(lambda: self._queue.settle_parked(settled.parked))
                 self._ring(late.ring)
                 self._count_probes(late)
-        if ended.bad:
-            self._record_failures(ended)
+        unknown = [end for _, end in came.unknown.values()]
+        if bad := [*ended.bad, *came.refused, *unknown]:
+            self._record_failures(bad, came.unknown)
         tally.flush()
-        return settled
+        return came.settled
 
     def _count_probes(self, settled: Settled) -> None:
         if settled.passed:
             self._patiently(lambda: self._breakers.succeeded(settled.passed))
 
-    def _settle(self, ended: Ended, queue: str, k: int) -> Settled:
-        """Settle the batch; a result that Postgres refuses becomes a failure and harms no other."""
+    def _settle(self, ended: Ended, queue: str, k: int) -> recording.Settling:
         begun = time.monotonic()
-        try:
-            settled = self._patiently(lambda: self._queue.settle(ended.good, queue, k))
-            tally.observe(SETTLE_SECONDS, time.monotonic() - begun)
-            return settled
-        except ValueRefused:
-            settled = Settled()
-        for done in ended.good:
-            try:
-                one = self._patiently(lambda done=done: self._queue.settle([done], queue, 0))  # type: ignore[misc]
-            except ValueRefused as refusal:
-                ended.bad.append(self._runner.refused(done.claim, refusal))
-            else:
-                settled = replace(
-                    settled,
-                    ring=[*settled.ring, *one.ring],
-                    counted=settled.counted + one.counted,
-                    passed=[*settled.passed, *one.passed],
-                )
-        return settled
+        came = recording.settle(
+            self._queue,
+            ended.good,
+            lambda some, k: self._patiently(lambda: self._queue.settle(some, queue, k), _BUSY_TRIES),
+            k,
+            self._runner.refused,
+        )
+        tally.observe(SETTLE_SECONDS, time.monotonic() - begun)
+        return came
 
-    def _record_failures(self, ended: Ended) -> None:
-        routed = self._patiently(lambda: self._routing.route(ended.bad))
-        counted = self._patiently(lambda: self._queue.fail(routed, by="drain"))
-        self._report.failed += len(counted)
-        self._ring({queue_of(end.policy) for end in routed})
-        for end in routed:
-            told = Routing.fields(end)
-            log("attempt.failed", **told)
-            tally.count(FAILED_ATTEMPTS, told["policy"], told["category"])
-        list_unknown(self._queue, [end for end in routed if (end.workflow_id, end.step) in counted])
+    def _record_failures(
+        self, ended: list[EndedBadly], unknown: Mapping[Key, tuple[Completed, EndedBadly]]
+    ) -> None:
+        """Record bad ends; `unknown`: those that are results, kept as such when not even that can be done."""
+        routed = recording.in_halves(
+            ended, lambda some: self._patiently(lambda: self._routing.route(some)), lambda end, _: [end]
+        )
+        counted, left = recording.fail(
+            lambda some: self._patiently(lambda: self._queue.fail(some, by="drain"), _BUSY_TRIES),
+            [end for some in routed for end in some],
+        )
+        keys = [(end.workflow_id, end.step) for end in left]
+        self._batch.keep(
+            Ended(
+                good=[unknown[key][0] for key in keys if key in unknown],
+                bad=[end for end, key in zip(left, keys, strict=True) if key not in unknown],
+            )
+        )
+        self._note(failed=len(counted))
+        self._ring({queue_of(end.policy) for end in counted.values()})
+        for end in counted.values():
+            said = Routing.fields(end)
+            log("attempt.failed", **said)
+            tally.count(FAILED_ATTEMPTS, said["policy"], said["category"])
+        list_unknown(self._queue, list(counted.values()))
 
-    def _abandon(self, error: Exception) -> None:
+    def _abandon(self, error: BaseException) -> None:
+        """Record what ended; a run that was broken off by us is not known, never a failure of its step."""
         if isinstance(error, DatabaseUnreachable):
             return
         self._steward.watch(None)
         ended = self._batch.take_ended()
-        ran = [*(done.claim for done in ended.good), *self._batch.take_current()]
-        broken = [*ended.bad, *(self._runner.refused(claim, error) for claim in ran)]
-        if broken:
-            self._record_failures(Ended(bad=broken))
+        if isinstance(error, Exception):
+            why = f"it was broken off: {recording.told(error)}"
+            for claim in self._batch.take_current():
+                ended.bad.append(recording.lost(claim, self._queue.worker, why))
+        if ended:
+            self._record(ended, self._report.queue, 0)
 
     def _step_in(self, batch: Batch) -> None:
         todo = batch.take_todo()
@@ -281,12 +300,12 @@ class Drain:
         if not claims:
             return
         self._ring(self._patiently(lambda: self._queue.give_back(claims)))
-        self._report.given_back += len(claims)
+        self._note(given_back=len(claims))
         log("claims.given_back", queue=self._report.queue, count=len(claims))
 
     def _pass_on(self, queue: str) -> None:
         self._give_back(self._batch.take_todo())
-        if not self._is_stopping():
+        if not self._is_stopping() and not self._is_stuck():
             self._bell.ring([queue])
 
     def _ring(self, queues: Iterable[str]) -> None:
@@ -298,25 +317,39 @@ class Drain:
     def _is_stopping(self) -> bool:
         return self._watch is not None and self._watch.stopping
 
+    def _is_stuck(self) -> bool:
+        """Whether nothing can be recorded here: to run more would only lose more."""
+        return self._batch.kept() >= self._settings.batch_size
+
     def _is_over(self, until: float) -> bool:
         return self._is_stopping() or time.monotonic() >= until
 
-    def _patiently(self, call: Callable[[], T]) -> T:
+    def _note(self, **numbers: int) -> None:
+        """Add to the report; the steward has its part in it."""
+        with self._noting:
+            for name, number in numbers.items():
+                setattr(self._report, name, getattr(self._report, name) + number)
+
+    def _patiently(self, call: Callable[[], T], busy_tries: int | None = None) -> T:
         """Call the database until it answers: without it this process can do nothing else.
 
         Raises:
             DatabaseUnreachable: the worker stops; the rescue sweep takes back what is held.
+            Busy: so does this; or others were in the way `busy_tries` times.
         """
         tries = 0
         while True:
             try:
                 return call()
-            except DatabaseUnreachable as error:
+            except NOT_NOW as error:
                 self._doubtful = True
+                most = busy_tries if isinstance(error, Busy) else None
                 if self._is_stopping():
-                    raise
+                    most = _LAST_TRIES
                 pause = _PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)]
                 tries += 1
+                if most is not None and tries >= most:
+                    raise
                 log("settle.retried", error=error.message, tries=tries, delay_seconds=pause)
                 self._pause(pause)
 

@@ -5,18 +5,20 @@ Kept in memory in between: the success path must not pay for it. What a process 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 
 from app.clock import Clock
-from app.domain.errors import DatabaseUnreachable
 from app.engine.breakers import source_of
+from app.engine.recording import told
 from app.store import traffic
 from app.store.run_queue import Claim
-from app.store.session import Database
+from app.store.session import NOT_NOW, Database
 from app.store.templates import Templates
 from app.store.traffic import Source
+from app.telemetry import log
 
 _EVERY_SECONDS = 1.0
 
@@ -41,6 +43,7 @@ class Meter:
         self._clock = clock
         self._seconds = seconds
         self._sources: dict[tuple[int, str], Source] = {}
+        self._lock = threading.Lock()
         self._counts: Counter[Stamped] = Counter()
         self._due = seconds() + _EVERY_SECONDS
 
@@ -54,18 +57,30 @@ class Meter:
 
     def count(self, claim: Claim) -> None:
         """Count an attempt that ended; its claim was learned."""
-        self._counts[self._sources[claim.template_id, claim.step], int(self._seconds())] += 1
+        stamped = self._sources[claim.template_id, claim.step], int(self._seconds())
+        with self._lock:
+            self._counts[stamped] += 1
 
     def flush(self, *, now: bool = False) -> None:
         """Add the counts if it is time, or at once. Transaction: own. Never in the way: see the module."""
-        if not self._counts or not (now or self._seconds() >= self._due):
+        counts = self._take(now=now)
+        if not counts:
             return
-        self._due = self._seconds() + _EVERY_SECONDS
-        counts, self._counts = self._counts, Counter()
         # What a process kept while it had nothing to do is of then, not of now.
         second = int(self._seconds())
         aged = {(source, second - counted): attempts for (source, counted), attempts in counts.items()}
         try:
             traffic.count(self._database, self._clock, aged)
-        except DatabaseUnreachable:
-            self._counts.update(counts)
+        except NOT_NOW:
+            with self._lock:
+                self._counts.update(counts)
+        except Exception as error:  # noqa: BLE001 - the door of the counts: no result waits for them
+            log("attempts.uncounted", count=counts.total(), error=told(error))
+
+    def _take(self, *, now: bool) -> Counter[Stamped]:
+        with self._lock:
+            if not self._counts or not (now or self._seconds() >= self._due):
+                return Counter()
+            self._due = self._seconds() + _EVERY_SECONDS
+            counts, self._counts = self._counts, Counter()
+            return counts

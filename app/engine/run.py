@@ -22,10 +22,11 @@ from types import FrameType
 from typing import Any
 
 from app.config import Settings
-from app.domain.errors import DatabaseUnreachable, HandlerNotFound, JsonInvalid, ResultInvalid
+from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid, ValueRefused
 from app.domain.jsonvalue import encode
 from app.engine.watch import Place, Running
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
+from app.store.session import NOT_NOW
 from app.telemetry import lines_belong_to, lines_belong_to_nothing
 from remand.errors import StepCancelled, StepTimeout
 from remand.failure import Failure, capture
@@ -91,8 +92,8 @@ class Runner:
             if self._place is not None:
                 self._place.clear()
 
-    def refused(self, claim: Claim, error: Exception) -> EndedBadly:
-        """Return the record of an attempt whose result could not be stored."""
+    def refused(self, claim: Claim, error: ValueRefused) -> EndedBadly:
+        """Return the record of an attempt whose result is nothing that Postgres can store."""
         problem = ResultInvalid(
             f"the result of step {claim.step!r} could not be stored: {error}", details={"step": claim.step}
         )
@@ -177,7 +178,7 @@ class Runner:
         try:
             with self._alarm.deferred():
                 kept = self._queue.renew(claim)
-        except DatabaseUnreachable:
+        except NOT_NOW:
             # The step can go on without: its lease has slack, and the next heartbeat tries again.
             return
         self._go_on(claim, kept=kept)

@@ -28,7 +28,6 @@ from app.store.partitions import (
     key_of,
     limit_hold,
     limit_wait,
-    ran_too_long,
 )
 from app.store.session import Connection, Database
 from app.store.tables import PARTITIONED
@@ -319,8 +318,6 @@ def _swap(
     except Busy:
         return Handed("late")
     except sa.exc.DBAPIError as error:
-        if ran_too_long(error):
-            return Handed("late")
         raise _told(error) from error
 
 

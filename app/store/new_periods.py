@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy.exc import DBAPIError
-
+from app.domain.errors import Busy
 from app.domain.partitions import Period
 from app.store.ids import first_id_at
 from app.store.partitions import (
@@ -108,7 +107,7 @@ def _make(database: Database, period: Period, lock: str, patience: Patience) -> 
 
     try:
         return change_tables(database, act)
-    except DBAPIError as error:
+    except Busy as error:
         if not ran_too_long(error):
             raise
         return TooMuch(fallen_rows(database, period, patience.most_rows + 1))

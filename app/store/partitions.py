@@ -16,7 +16,6 @@ from typing import TypeVar
 from uuid import UUID
 
 import psycopg2
-import sqlalchemy as sa
 
 from app.domain.errors import Busy
 from app.domain.partition_check import MANY, DefaultRows, Home, Partition
@@ -168,8 +167,8 @@ def change_tables(
                 connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('remand.change_tables'))")
                 limit_wait(connection, wait_seconds)
                 return act(connection)
-        except Busy:
-            if not left:
+        except Busy as busy:
+            if not left or ran_too_long(busy):
                 raise
             pause(wait_seconds * random.uniform(0.5, 2.0))
     raise AssertionError("attempts must be at least 1")
@@ -189,7 +188,7 @@ def limit_hold(connection: Connection, seconds: float = HOLD_SECONDS) -> None:
 
 def ran_too_long(error: BaseException) -> bool:
     """Tell whether a statement was ended because of `limit_hold`; its transaction changed nothing."""
-    return isinstance(error, sa.exc.DBAPIError) and isinstance(error.orig, psycopg2.errors.QueryCanceled)
+    return isinstance(error, Busy) and error.details.get("cause") == psycopg2.errors.QueryCanceled.__name__
 
 
 def _home(table: str, parent: str | None) -> Home:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.errors import DatabaseUnreachable
-from app.store.session import Database
+from app.store.session import NOT_NOW, Database
 
 _PULSE = """
 select (select last_value from remand.history_seq),
@@ -21,5 +20,5 @@ def take(database: Database) -> tuple[object, ...] | None:
     """Return the numbers; None while the database is away, which is a change, too. Transaction: own."""
     try:
         return tuple(database.call(_PULSE)[0])
-    except DatabaseUnreachable:
+    except NOT_NOW:
         return None

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from app.domain.errors import InputInvalid
 from app.domain.redrive import ItemState
+from app.store.endings import Ending, ending_of
 from app.store.session import Connection, Database
 from app.store.tables import redrive_items
 
@@ -137,6 +138,9 @@ def _requeue(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> 
         with connection.begin_nested():
             return _call(connection, ids, given)
     except _REFUSED as refusal:
+        how = ending_of(refusal)
+        if how is not None and how.ending is not Ending.VALUE:
+            raise
         if len(ids) == 1:
             why = str(refusal.orig).partition("\n")[0]
             return Requeued({}, {ids[0]: f"refused by Postgres: {why}"}, [], None)

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from app.clock import Clock
+from app.domain.errors import ValueRefused
 from app.domain.queues import queue_of
 from app.store.arrays import plain, texts
 from app.store.session import Database
@@ -162,6 +163,14 @@ class RunQueue:
             ),
         )
         return _settled(rows)
+
+    def refusal(self, result: str) -> ValueRefused | None:
+        """Return what Postgres says of a result by itself; None: it can store it. Transaction: own."""
+        try:
+            self._database.call("select %s::text[]::jsonb[] is null", (texts([result]),))
+        except ValueRefused as refusal:
+            return refusal
+        return None
 
     def settle_parked(self, limit: int) -> Settled:
         """Apply parked results whose workflow is free. Transaction: own."""

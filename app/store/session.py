@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, assert_never
 
 import psycopg2
 import psycopg2.extensions
@@ -20,6 +20,7 @@ from sqlalchemy.engine import make_url
 
 from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
 from app.store import instants
+from app.store.endings import Ending, How, ending_of
 from remand.redact import redact_text
 
 instants.install()
@@ -33,14 +34,8 @@ _CONNECT_ARGS: dict[str, Any] = {
     "keepalives_count": 3,
     "application_name": "remand",
 }
-LOST_CONNECTION = (psycopg2.OperationalError, psycopg2.InterfaceError)
-_BUSY = (
-    psycopg2.errors.DeadlockDetected,
-    psycopg2.errors.LockNotAvailable,
-    psycopg2.errors.SerializationFailure,
-)
-# The driver calls a value that is too large an operational error: to wait and call again would not help.
-_REFUSALS = (psycopg2.DataError, psycopg2.errors.ProgramLimitExceeded)
+NOT_NOW = (DatabaseUnreachable, Busy)
+"""Nothing is known to be done, and another try may do it."""
 
 
 def psycopg2_url(url: str) -> sa.URL:
@@ -96,21 +91,10 @@ class Database:
         Raises:
             DatabaseUnreachable: no connection could be made, or it was lost on the way.
             Busy: others hold what it wants, or it and another waited for each other.
+            ValueRefused: a value cannot be stored.
         """
-        with self._connect() as connection:
-            try:
-                with connection.begin():
-                    yield connection
-            except sa.exc.DBAPIError as error:
-                if isinstance(error.orig, _BUSY):
-                    raise Busy(
-                        "others work on the same rows just now: nothing was changed",
-                        hint="try again in a moment",
-                        details={"cause": type(error.orig).__name__},
-                    ) from error
-                if not error.connection_invalidated:
-                    raise
-                raise unreachable(self._url, error.orig or error) from error
+        with self._connect() as connection, self._translating(connection), connection.begin():
+            yield connection
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -118,14 +102,10 @@ class Database:
 
         Raises:
             DatabaseUnreachable: no connection could be made, or it was lost on the way.
+            Busy: it took longer than the server allows.
         """
-        with self._connect() as connection:
-            try:
-                yield connection.execution_options(isolation_level="AUTOCOMMIT")
-            except sa.exc.DBAPIError as error:
-                if not error.connection_invalidated:
-                    raise
-                raise unreachable(self._url, error.orig or error) from error
+        with self._connect() as connection, self._translating(connection):
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def cursor(self) -> Iterator[psycopg2.extensions.cursor]:
@@ -133,6 +113,7 @@ class Database:
 
         Raises:
             DatabaseUnreachable: no connection could be made, or it was lost on the way.
+            Busy: others hold what it wants, or it and another waited for each other.
             ValueRefused: a value cannot be stored.
         """
         pooled = self._raw()
@@ -142,11 +123,13 @@ class Database:
             driver.autocommit = True
             with driver.cursor() as cursor:
                 yield cursor
-        except _REFUSALS as error:
-            raise ValueRefused(f"Postgres refused a value: {' '.join(str(error).split())}") from error
-        except LOST_CONNECTION as error:
-            pooled.invalidate()
-            raise unreachable(self._url, error) from error
+        except psycopg2.Error as error:
+            how = ending_of(error, is_closed=bool(driver.closed))
+            if how is None:
+                raise
+            if how.drops:
+                pooled.invalidate()
+            raise translated(self._url, error, how) from error
         finally:
             if pooled.is_valid and not driver.closed:
                 driver.autocommit = False
@@ -157,10 +140,15 @@ class Database:
 
         Raises:
             DatabaseUnreachable: no connection could be made, or it was lost on the way.
+            Busy: others hold what it wants, or it and another waited for each other.
             ValueRefused: a value cannot be stored.
         """
         with self.cursor() as cursor:
-            cursor.execute(sql, arguments)
+            try:
+                cursor.execute(sql, arguments)
+            except ValueError as error:
+                # The driver's own: a NUL, or a letter that the client's encoding lacks.
+                raise ValueRefused(f"a value cannot be sent to Postgres: {error}") from error
             return cursor.fetchall() if cursor.description else []
 
     def dispose(self) -> None:
@@ -171,28 +159,62 @@ class Database:
 
     @contextmanager
     def _connect(self) -> Iterator[sa.Connection]:
-        try:
+        with self._making():
             connection = self.engine.connect()
-        except sa.exc.OperationalError as error:
-            raise unreachable(self._url, error.orig or error) from error
         with connection:
             yield connection
 
     def _raw(self) -> Any:
-        try:
+        with self._making():
             return self.engine.raw_connection()
-        except LOST_CONNECTION as error:
-            raise unreachable(self._url, error) from error
-        except sa.exc.OperationalError as error:
-            raise unreachable(self._url, error.orig or error) from error
+
+    @contextmanager
+    def _making(self) -> Iterator[None]:
+        """Say of whatever keeps us from a connection that the database cannot be reached."""
+        try:
+            yield
+        except (psycopg2.Error, sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+            how = ending_of(error) or How(Ending.AWAY)
+            raise unreachable(self._url, getattr(error, "orig", None) or error, how.hint) from error
+
+    @contextmanager
+    def _translating(self, connection: sa.Connection) -> Iterator[None]:
+        try:
+            yield
+        except (sa.exc.DBAPIError, sa.exc.PendingRollbackError) as error:
+            how = ending_of(error)
+            if how is None:
+                raise
+            if how.drops:
+                connection.invalidate()
+            raise translated(self._url, error, how) from error
 
 
-def unreachable(url: sa.URL, error: BaseException) -> DatabaseUnreachable:
+def translated(url: sa.URL, error: BaseException, how: How) -> DatabaseUnreachable | Busy | ValueRefused:
+    """Return our word for an error of the driver that the table of endings knows."""
+    origin = getattr(error, "orig", None) or error
+    match how.ending:
+        case Ending.AWAY:
+            return unreachable(url, origin, how.hint)
+        case Ending.BUSY:
+            why = how.hint or "others work on the same rows just now"
+            return Busy(
+                f"{why}: nothing was changed",
+                hint="try again in a moment",
+                details={"cause": type(origin).__name__},
+            )
+        case Ending.VALUE:
+            return ValueRefused(f"Postgres refused a value: {' '.join(str(origin).split())}")
+        case _:
+            assert_never(how.ending)
+
+
+def unreachable(url: sa.URL, error: BaseException, hint: str = "") -> DatabaseUnreachable:
     """Turn a driver's connection error into ours, naming host and database but no password."""
-    reason = " ".join(redact_text(str(error)).split())
+    reason = " ".join(redact_text(str(error)).split()) or type(error).__name__
     return DatabaseUnreachable(
         f"Postgres at {url.host}:{url.port or 5432}/{url.database} is not usable: {reason}",
-        hint="check REMAND_DATABASE_URL and that the server is up",
+        hint=hint or "check REMAND_DATABASE_URL and that the server is up",
     )
 
 

@@ -14,8 +14,8 @@ from uuid import UUID
 import psycopg2
 
 from app.clock import Clock
-from app.domain.errors import DatabaseUnreachable, ValueRefused
-from app.store.session import Database
+from app.domain.errors import ValueRefused
+from app.store.session import NOT_NOW, Database
 
 _RECORD = """
 -- Whoever holds one of the rows, a drain must not wait for it: its steps come first.
@@ -92,7 +92,7 @@ def record(database: Database, clock: Clock, failures: Sequence[Unknown]) -> dic
     )
     try:
         database.call(_RECORD, arguments)
-    except (DatabaseUnreachable, ValueRefused, psycopg2.Error) as error:
+    except (*NOT_NOW, ValueRefused, psycopg2.Error) as error:
         return str(error)
     return dict(counts)
 

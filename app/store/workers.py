@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import psycopg2
 import psycopg2.extensions
 
-from app.store.session import LOST_CONNECTION, Database, connect, psycopg2_url, unreachable
+from app.store.endings import ending_of
+from app.store.session import Database, connect, psycopg2_url, unreachable
 
 _REGISTER = (
     "insert into remand.workers (id, hostname, pid, queues, pool, concurrency, version, code_version,"
@@ -104,11 +106,14 @@ class Pulse:
     def _dropping_what_fails(self) -> Iterator[None]:
         try:
             yield
-        except LOST_CONNECTION as error:
+        except psycopg2.Error as error:
+            how = ending_of(error, is_closed=self._connection is None or bool(self._connection.closed))
             if self._connection is not None:
                 # Half registered is not registered: the next beat begins anew.
                 self._connection.close()
-            raise unreachable(psycopg2_url(self._url), error) from error
+            if how is None:
+                raise
+            raise unreachable(psycopg2_url(self._url), error, how.hint) from error
 
     def _register(self) -> None:
         self._connection = connect(self._url, application_name="remand worker")

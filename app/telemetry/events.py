@@ -22,7 +22,10 @@ EventName = Literal[
     "drain.ended",
     "claims.given_back",
     "settle.retried",
+    "settle.divided",
     "attempt.failed",
+    "attempt.unrecorded",
+    "attempts.uncounted",
     "failure.unclassified",
     "failure.uncounted",
     "rule.unknown_class",
@@ -132,6 +135,21 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "The database did not answer a drain, which tries again.",
             ("tries", "error", "delay_seconds"),
+        ),
+        "settle.divided": EventSpec(
+            WARNING,
+            "Results could not be recorded together; they are recorded one by one.",
+            ("count", "error"),
+        ),
+        "attempt.unrecorded": EventSpec(
+            ERROR,
+            "The end of an attempt could not be recorded at all; it is tried again, or counts as lost.",
+            (*STEP, "error"),
+        ),
+        "attempts.uncounted": EventSpec(
+            WARNING,
+            "Attempts could not be added to the counts that breakers and budgets look at.",
+            ("count", "error"),
         ),
         "attempt.failed": EventSpec(
             INFO,

@@ -35,11 +35,20 @@ def take(response: Response, web: WebSettings) -> None:
 
 
 def _named(name: str, web: WebSettings) -> str:
-    # With this prefix browsers themselves refuse the cookie without TLS, and for or from any other host.
-    return f"__Host-{name}" if web.is_https else name
+    # With these prefixes browsers themselves refuse the cookie without TLS, and with __Host-, which allows no
+    # path, for or from any other host.
+    if not web.is_https:
+        return name
+    return f"__Secure-{name}" if web.path else f"__Host-{name}"
 
 
 def _set(response: Response, name: str, value: str, seconds: int, web: WebSettings) -> None:
     response.set_cookie(
-        name, value, max_age=seconds, path="/", secure=web.is_https, httponly=True, samesite="strict"
+        name,
+        value,
+        max_age=seconds,
+        path=web.path or "/",
+        secure=web.is_https,
+        httponly=True,
+        samesite="strict",
     )

@@ -1,12 +1,12 @@
 """Errors as answers: which status each branch of the tree has, and the one shape of their JSON.
 
-A page gets the same as a few words of HTML, unless its application shows errors its own way.
+A browser gets the same as a page of its own; the dashboard shows it in the frame of its pages instead.
 """
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from app.domain.errors import (
     BadInput,
@@ -32,6 +32,7 @@ from app.domain.errors import (
     Unfit,
     WaitTimedOut,
 )
+from app.web import pages
 from app.web.identity import id_of, wants_json
 from remand.errors import RemandError
 from remand.redact import redact_text
@@ -54,15 +55,39 @@ _STATUS: tuple[tuple[type[RemandError], int], ...] = (
 )
 
 
+FORESEEN = (RemandError, RequestValidationError, HTTPException)
+Handler = Callable[[Request, Exception], Response | Awaitable[Response]]
+
+_TITLES = {
+    401: "Nobody is signed in",
+    403: "You may not do this",
+    404: "There is nothing here",
+    405: "There is nothing here",
+    413: "That is too much",
+    421: "This is another server",
+    503: "Not just now",
+}
+"""Status → heading of its page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the client is told of an error."""
+
+    status: int
+    error: Mapping[str, Any]
+    """Its code, message, hint and details."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The heading of its page."""
+        return _TITLES.get(self.status, "That did not work")
+
+
 def status_of(error: RemandError) -> int:
     """Return the HTTP status of an error of the product."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-
-
-def body_of(error: RemandError) -> dict[str, Any]:
-    """Return an error as JSON, passwords in texts masked."""
-    told = error.to_dict()
-    return {"error": {**told, "message": redact_text(error.message), "hint": redact_text(error.hint)}}
 
 
 def headers_of(error: RemandError) -> dict[str, str]:
@@ -76,68 +101,69 @@ def headers_of(error: RemandError) -> dict[str, str]:
             return {}
 
 
-def answer(request: HTTPConnection, error: RemandError) -> Response:
-    """Return the answer to a request that ended with an error of the product."""
-    return _shown(request, status_of(error), body_of(error), headers_of(error))
+def told_of(error: Exception) -> Told:
+    """Return what to tell of an error of the product, or of the framework. Passwords in texts are masked."""
+    match error:
+        case RemandError():
+            masked = {"message": redact_text(error.message), "hint": redact_text(error.hint)}
+            return Told(status_of(error), {**error.to_dict(), **masked}, headers_of(error))
+        case RequestValidationError():
+            return _of_validation(error)
+        case HTTPException(status_code=404):
+            return _plain(404, "NOT_FOUND", "nothing has this address")
+        case HTTPException():
+            status = HTTPStatus(error.status_code)
+            told = _plain(int(status), status.name, str(error.detail or status.phrase))
+            return Told(told.status, told.error, error.headers or {})
+        case _:
+            raise TypeError(type(error))
 
 
-def plain(request: HTTPConnection, status: int, code: str, message: str, **details: Any) -> Response:
-    """Return an error that no exception of the product stands for, in the same shape."""
-    told = {"code": code, "message": message, "hint": "", "details": details}
-    return _shown(request, status, {"error": told}, {})
+def answer(request: HTTPConnection, told: Told) -> Response:
+    """Return the answer to a request that ended with an error."""
+    if wants_json(request):
+        return JSONResponse({"error": told.error}, told.status, told.headers)
+    shown = {one: told.error[one] for one in ("message", "hint", "code")}
+    page = pages.filled(request, "error.html", told.status, title=told.title, **shown)
+    page.headers.update(told.headers)
+    return page
+
+
+def too_slow(request: HTTPConnection) -> Response:
+    """Return the answer to a request whose body does not come."""
+    return answer(request, _plain(408, "TOO_SLOW", "the body did not come in time"))
 
 
 def sorry(request: HTTPConnection) -> Response:
     """Return the answer to a request that failed in a way nobody foresaw: its id, nothing of what it was."""
     request_id = id_of(request)
     message = f"something went wrong that should not have; the server's log has it under {request_id}"
-    return plain(request, 500, "INTERNAL_ERROR", message, request_id=request_id)
+    return answer(request, _plain(500, "INTERNAL_ERROR", message, request_id=request_id))
 
 
-def _shown(
-    request: HTTPConnection, status: int, body: Mapping[str, Any], headers: Mapping[str, str]
-) -> Response:
-    if wants_json(request):
-        return JSONResponse(body, status, headers)
-    told = body["error"]
-    page = (
-        f"<!doctype html><html lang=en><title>Remand: {status}</title><h1>{html.escape(told['message'])}</h1>"
-        f"<p>{html.escape(told['hint'])} ({html.escape(told['code'])})</p>"
-    )
-    return HTMLResponse(page, status, headers)
+def _plain(status: int, code: str, message: str, **details: Any) -> Told:
+    return Told(status, {"code": code, "message": message, "hint": "", "details": details})
 
 
-def install(app: Starlette) -> None:
-    """Let an application answer errors in this shape, those of its framework included."""
-    app.add_exception_handler(RemandError, _remand_error)
-    app.add_exception_handler(RequestValidationError, _validation)
-    app.add_exception_handler(HTTPException, _http)
+def install(app: Starlette, shown: Handler | None = None) -> None:
+    """Let an application answer errors in this shape, the framework's included; `shown`: its own way."""
+    for kind in FORESEEN:
+        app.add_exception_handler(kind, shown or _answered)
     app.add_exception_handler(Exception, _unforeseen)
 
 
-def _remand_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RemandError)
-    return answer(request, error)
+def _answered(request: Request, error: Exception) -> Response:
+    return answer(request, told_of(error))
 
 
-def _validation(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+def _of_validation(error: RequestValidationError) -> Told:
     problems = [
         {"path": ".".join(str(part) for part in one["loc"]), "message": one["msg"], "code": one["type"]}
         for one in error.errors()
     ]
     if any(one["code"] == "json_invalid" for one in problems):
-        return plain(request, 400, "MALFORMED_JSON", "the body is not JSON", problems=problems)
-    return plain(request, 422, "BAD_INPUT", "the request is not as it should be", problems=problems)
-
-
-def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
-    made = plain(request, int(status), status.name, str(error.detail or status.phrase))
-    for name, value in (error.headers or {}).items():
-        made.headers[name] = value
-    return made
+        return _plain(400, "MALFORMED_JSON", "the body is not JSON", problems=problems)
+    return _plain(422, "BAD_INPUT", "the request is not as it should be", problems=problems)
 
 
 def _unforeseen(request: Request, _error: Exception) -> Response:

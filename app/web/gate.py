@@ -64,7 +64,7 @@ class Gate:
             refusal = self._refusal(request, error)
             await refusal(request.scope, request.receive, send)
         except TimeoutError:
-            late = errors.plain(request, 408, "TOO_SLOW", "the body did not come in time")
+            late = errors.too_slow(request)
             await late(request.scope, request.receive, send)
         else:
             await self._app(request.scope, ready, send)
@@ -79,7 +79,7 @@ class Gate:
         if request.method in _READS:
             return request.receive
         if caller is None or caller.csrf is not None:
-            hosts.check_origin(request)
+            hosts.check_origin(request, self._web)
         received = await body.read(request, self._web.max_body_bytes)
         if caller is not None and caller.csrf is not None:
             _check_csrf(request, received, caller.csrf)
@@ -108,12 +108,12 @@ class Gate:
 
     def _refusal(self, request: Request, error: RemandError) -> Response:
         if not isinstance(error, NotSignedIn) or wants_json(request) or request.method not in _READS:
-            return errors.answer(request, error)
+            return errors.answer(request, errors.told_of(error))
         query = request.url.query
         asked = pages.local(request.url.path + (f"?{query}" if query else ""))
         if request.headers.get("sec-fetch-site") == "cross-site":
             # A link on another site: the browser held its cookie back, and sends it when our own page asks.
-            return pages.render("onward.html", 401, target=asked)
+            return pages.render(request, "onward.html", 401, target=asked)
         return RedirectResponse(f"{LOGIN}?next={quote(asked, safe='')}" if asked != "/" else LOGIN, 303)
 
 

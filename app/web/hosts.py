@@ -1,7 +1,8 @@
 """Which names a request may be addressed to, and whether a browser says that another site sent it.
 
 A page elsewhere can let its own name point to this machine and then read answers as its own (DNS rebinding):
-so a name nobody configured is refused. An address is no name: it cannot be made to point elsewhere.
+so a name nobody configured is refused. An address is no name: it cannot be made to point elsewhere. Behind a
+trusted proxy the name that arrives is often the proxy's for us; to which names it answers is its own to say.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from starlette.requests import HTTPConnection
 
 from app.config.web import WebSettings
 from app.domain.errors import HostRefused, NotAllowed
+from app.web.place import asked_for
 
 ANY = "*"
+_PORTS = {"http": 80, "https": 443}
 _SAME = {"same-origin", "none"}
 
 
 def check_host(connection: HTTPConnection, web: WebSettings) -> None:
     """Refuse a request to a name that is not ours. Raises HostRefused."""
+    if asked_for(connection) is not None:
+        return
     host = _name(connection.headers.get("host", ""))
     if ANY in web.allowed_hosts or host in _ours(web) or _is_address(host):
         return
@@ -28,18 +33,45 @@ def check_host(connection: HTTPConnection, web: WebSettings) -> None:
     )
 
 
-def check_origin(connection: HTTPConnection) -> None:
+def check_origin(connection: HTTPConnection, web: WebSettings) -> None:
     """Refuse a change that another site's page sends by a browser. Raises NotAllowed.
 
     Browsers say where a request comes from; programs say nothing and carry no cookie.
     """
     site = connection.headers.get("sec-fetch-site")
     origin = connection.headers.get("origin")
-    elsewhere = (
-        origin is not None and urlsplit(origin).netloc.lower() != connection.headers.get("host", "").lower()
-    )
-    if elsewhere or (site is not None and site not in _SAME):
+    if site is not None and site not in _SAME:
         raise NotAllowed("another site's page sent this request", hint="use the page of this server")
+    if origin is None or _is_own(origin, connection, web):
+        return
+    # Nobody told us where we stand; the browser, which knows, says that it is our own page.
+    if web.dashboard_url is None and site == "same-origin":
+        return
+    raise NotAllowed(
+        f"another site's page sent this request: {origin[:200]}",
+        hint="use the page of this server; if it was, set web.dashboard_url to the address people open",
+    )
+
+
+def _is_own(origin: str, connection: HTTPConnection, web: WebSettings) -> bool:
+    """Say whether a page of that origin is ours: by the settings, the request, or a trusted proxy."""
+    if _place(origin) is None:
+        return False
+    if web.dashboard_url is not None and _place(origin) == _place(web.dashboard_url):
+        return True
+    scheme = urlsplit(origin).scheme
+    hosts = (connection.headers.get("host", ""), *(asked_for(connection) or ()))
+    return any(_place(origin) == _place(f"{scheme}://{host}") for host in hosts)
+
+
+def _place(url: str) -> tuple[str, str | None, int | None] | None:
+    """Return scheme, host and port of an address; None for what is none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    return parts.scheme, (parts.hostname or "").rstrip("."), port
 
 
 def _ours(web: WebSettings) -> set[str]:

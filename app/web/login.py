@@ -45,7 +45,7 @@ class _Pages:
 
     async def show(self, request: Request) -> Response:
         """Ask for name and password."""
-        return _page(200, target=pages.local(request.query_params.get("next")))
+        return _page(request, 200, target=pages.local(request.query_params.get("next")))
 
     async def sign_in(self, request: Request) -> Response:
         """Check name and password; open a session, or ask again and say why."""
@@ -54,7 +54,11 @@ class _Pages:
             signed = await anyio.to_thread.run_sync(self._checked, request, name, password)
         except (NotSignedIn, TooManyLogins) as error:
             asked = _page(
-                errors.status_of(error), problem=error.message, name=name[:64], target=pages.local(wanted)
+                request,
+                errors.status_of(error),
+                problem=error.message,
+                name=name[:64],
+                target=pages.local(wanted),
             )
             asked.headers.update(errors.headers_of(error) if isinstance(error, TooManyLogins) else {})
             return asked
@@ -62,7 +66,7 @@ class _Pages:
 
     async def show_link(self, request: Request) -> Response:
         """Show a form that sends itself: a program that only looks at links does not use them up."""
-        return pages.render("link.html", 200, code=request.query_params.get("code", ""))
+        return pages.render(request, "link.html", 200, code=request.query_params.get("code", ""))
 
     async def open_link(self, request: Request) -> Response:
         """Open a session for a code that works once."""
@@ -72,7 +76,7 @@ class _Pages:
                 lambda: signin.open_link(self._engine, code, address=address)
             )
         except NotSignedIn as error:
-            return _page(401, problem=f"{error.message}: {error.hint}")
+            return _page(request, 401, problem=f"{error.message}: {error.hint}")
         return await self._let_in(request, signed, RedirectResponse(HOME, 303))
 
     async def sign_out(self, request: Request) -> Response:
@@ -114,8 +118,10 @@ async def _fields(request: Request, *names: str) -> list[str]:
     return [fields.get(name, [""])[0] for name in names]
 
 
-def _page(status: int, *, problem: str = "", name: str = "", target: str = HOME) -> Response:
-    return pages.render("login.html", status, problem=problem, name=name, target=target)
+def _page(
+    request: Request, status: int, *, problem: str = "", name: str = "", target: str = HOME
+) -> Response:
+    return pages.render(request, "login.html", status, problem=problem, name=name, target=target)
 
 
 def _address(request: Request) -> str | None:

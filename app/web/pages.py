@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse
+
+from app.web.place import base_of, rooted
 
 HOME: Final = "/"
 _PAGES: Final = Environment(
@@ -14,9 +17,13 @@ _PAGES: Final = Environment(
 )
 
 
-def render(page: str, status: int, **values: object) -> HTMLResponse:
+def render(request: HTTPConnection, page: str, status: int, **values: object) -> HTMLResponse:
     """Return a page of this folder, filled in."""
-    return HTMLResponse(_PAGES.get_template(page).render(values), status)
+    return filled(request, page, status, **values)
+
+
+def filled(request: HTTPConnection, page: str, status: int, **values: object) -> HTMLResponse:
+    return HTMLResponse(rooted(_PAGES.get_template(page).render(values), base_of(request)), status)
 
 
 def local(wanted: str | None) -> str:

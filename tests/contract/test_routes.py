@@ -11,6 +11,7 @@ from uuid import UUID
 import httpx
 import pytest
 
+from app.config.web import OWN_PATHS
 from app.domain.access import LEAST_ROLE, Permission, Role
 from tests.support.web import ROUTES, Web
 
@@ -189,3 +190,9 @@ def test_a_token_without_a_scope_may_everything_else(web: Web, left_out: Permiss
     }
 
     assert wrong == {}
+
+
+def test_no_path_of_ours_can_be_the_one_the_dashboard_stands_beneath() -> None:
+    first = {route.partition(" /")[2].partition("/")[0] for route in ROUTES} - {""}
+
+    assert first | {"favicon.ico"} == OWN_PATHS

@@ -10,11 +10,12 @@ from typing import Any
 import psycopg2
 import pytest
 
-from app.domain.errors import DatabaseUnreachable
+from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
 from app.engine.guard import Guard
 from app.engine.routing import Routing
 from app.engine.watch import Running, Watch
 from app.runtime import Runtime
+from app.store import traffic
 from app.store.ids import new_id
 from app.store.run_queue import Claim, Completed
 from remand.errors import PermanentError, StepCancelled
@@ -104,30 +105,130 @@ def test_what_the_steward_records_is_not_given_back_meanwhile(harness_with: Call
     assert (harness.states(short), harness.states(long)) == ({"a": "complete"}, {"a": "complete"})
 
 
+CLOSED = psycopg2.DatabaseError("server closed the connection unexpectedly")
+UNFORESEEN = [
+    psycopg2.ProgrammingError("no such function"),
+    psycopg2.errors.InternalError_("tuple concurrently updated"),
+    RuntimeError("dictionary changed size during iteration"),
+    ValueRefused("Postgres refused a value: of a claim that came with it"),
+    Busy("others work on the same rows just now"),
+]
+
+
+@pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("call", ["settle", "fail"])
-def test_claims_do_not_wait_for_their_lease_when_the_database_refuses(harness: Harness, call: str) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_ended_is_recorded_as_that_whatever_breaks(
+    harness: Harness, call: str, error: Exception, times: int
+) -> None:
     queue = warm(harness)
-    ids = harness.submit_many("t/one", ["good", "bad"])
-    setattr(queue, call, broken(getattr(queue, call), psycopg2.ProgrammingError("no such function")))
-
-    with pytest.raises(psycopg2.ProgrammingError):
-        harness.drain()
-
-    assert "in_progress" not in {harness.states(one)["a"] for one in ids}
-
-
-def test_a_process_that_could_record_nothing_gives_back_when_it_drains_again(harness: Harness) -> None:
-    queue = warm(harness)
-    workflow_id = harness.submit("t/one", "good")
-    refusal = psycopg2.ProgrammingError("read-only transaction")
-    queue.settle, queue.fail = broken(queue.settle, refusal), broken(queue.fail, refusal)
-    with pytest.raises(psycopg2.ProgrammingError):
-        harness.drain()
-    assert harness.states(workflow_id) == {"a": "in_progress"}
+    good, bad = harness.submit_many("t/one", ["good", "bad"])
+    setattr(queue, call, broken(getattr(queue, call), *[error] * times))
 
     harness.drain()
 
-    assert harness.states(workflow_id) == {"a": "complete"}
+    assert harness.attempts(good)[0].outcome == "complete"
+    assert [(one.attempt, one.outcome) for one in harness.attempts(bad)] == [(1, "failed")]
+    assert harness.letters(good) == []
+
+
+@pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
+def test_a_result_that_cannot_be_settled_is_lost_and_never_failed(harness: Harness, error: Exception) -> None:
+    """Nor is it a reason to stop: those that were claimed with it are settled."""
+    queue = warm(harness)
+    ids = harness.submit_many("t/one", ["first", "cursed", "last"])
+    settle = queue.settle
+
+    def settle_but_one(results: Any, *more: Any) -> Any:
+        if any('"cursed"' in one.result for one in results):
+            raise error
+        return settle(results, *more)
+
+    queue.settle = settle_but_one
+    harness.drain()
+
+    assert [harness.attempts(one)[0].outcome for one in ids] == ["complete", "lost", "complete"]
+    assert harness.step(ids[1], "a").failures == 0
+    queue.settle = settle
+    harness.run_until_quiet()
+    assert [(one.attempt, one.outcome) for one in harness.attempts(ids[1])] == [(1, "lost"), (2, "complete")]
+
+
+def test_a_result_of_which_nothing_can_be_recorded_is_kept_for_the_next_drain(harness: Harness) -> None:
+    queue = warm(harness)
+    workflow_id = harness.submit("t/one", "good")
+    refusal = psycopg2.ProgrammingError("permission denied")
+    queue.settle, queue.fail = broken(queue.settle, *[refusal] * 3), broken(queue.fail, *[refusal] * 3)
+
+    harness.drain()
+    assert harness.states(workflow_id) == {"a": "in_progress"}
+    harness.drain()
+
+    assert [(one.attempt, one.outcome) for one in harness.attempts(workflow_id)] == [(1, "complete")]
+
+
+def test_a_process_that_can_record_nothing_runs_no_more(harness_with: Callable[..., Harness]) -> None:
+    harness = harness_with(batch_size=2)
+    ran: list[Any] = []
+    queue = warm(harness, lambda ctx: ran.append(ctx.input))
+    ids = harness.submit_many("t/one", range(6))
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise psycopg2.ProgrammingError("permission denied")
+
+    settle, fail = queue.settle, queue.fail
+    queue.settle = queue.fail = refuse
+    for _ in range(9):
+        harness.drain()
+    assert len(ran) == 1 + 2, "what is kept is no more than one claim takes"
+
+    queue.settle, queue.fail = settle, fail
+    harness.run_until_quiet()
+    assert [[one.attempt for one in harness.attempts(each)] for each in ids] == [[1]] * 6
+    assert len(ran) == 1 + 6
+
+
+@pytest.mark.parametrize("where", ["begin", "end"])
+def test_a_run_that_we_break_off_is_lost_and_what_ran_before_is_kept(harness: Harness, where: str) -> None:
+    class Rude:
+        """An audience that cannot bear one of the steps."""
+
+        def begin(self, claim: Claim) -> None:
+            self.at = claim
+            if where == "begin" and claim.input == "cursed":
+                raise RuntimeError("our own mistake")
+
+        def end(self, _error_class: str | None) -> None:
+            if where == "end" and self.at.input == "cursed":
+                raise RuntimeError("our own mistake")
+
+    warm(harness)
+    ids = harness.submit_many("t/one", ["first", "cursed", "last"])
+    harness.worker.executor._audience = Rude()
+
+    with pytest.raises(RuntimeError, match="our own"):
+        harness.drain()
+
+    outcomes = [[one.outcome for one in harness.attempts(each)] for each in ids]
+    assert outcomes == [["complete"], ["lost"], []]
+    assert harness.states(ids[2]) == {"a": "enqueued"}
+
+
+@pytest.mark.parametrize("error", [CLOSED, RuntimeError("changed size during iteration")], ids=["db", "own"])
+def test_counts_that_cannot_be_added_keep_no_result_waiting(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    warm(harness)
+    ids = harness.submit_many("t/one", ["good", "bad"])
+
+    def refuse(*_: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(traffic, "count", refuse)
+        harness.drain()
+
+    assert [harness.attempts(one)[0].outcome for one in ids] == ["complete", "failed"]
 
 
 def test_a_step_that_says_it_was_cancelled_but_was_not_has_failed(harness: Harness) -> None:

@@ -14,6 +14,7 @@ from app.config import (
     rules_reference,
     settings_reference,
 )
+from app.config.web import WebSettings
 from app.domain.errors import ConfigInvalid, Problem
 from app.domain.retry import RetryOverrides
 from app.domain.rules import RuleSpec
@@ -349,3 +350,24 @@ def test_the_reference_names_every_key_of_a_rule_with_a_meaning() -> None:
     for name, field in RuleSpec.model_fields.items():
         assert field.description
         assert f"| `{name}` |" in rules_reference()
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("https://remand.example.org", ""),
+        ("https://remand.example.org/", ""),
+        ("https://tools.example.org/remand/", "/remand"),
+        ("https://tools.example.org:8443/ops/remand-2", "/ops/remand-2"),
+    ],
+)
+def test_the_dashboard_may_stand_beneath_a_path(url: str, path: str) -> None:
+    assert WebSettings(dashboard_url=url).path == path
+
+
+@pytest.mark.parametrize(
+    "path", ["/api", "/dlq/remand", "/login", "/a b", "/a%2Fb", "/../x", "/a/./b", "//a", '/"', "/é"]
+)
+def test_a_path_that_could_not_be_told_from_ours_is_refused(path: str) -> None:
+    with pytest.raises(ValidationError, match="path should"):
+        WebSettings(dashboard_url=f"https://tools.example.org{path}")

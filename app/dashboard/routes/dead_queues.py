@@ -6,6 +6,7 @@ import re
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.dashboard import forms
@@ -83,7 +84,7 @@ async def change(request: Request, name: str, verb: str) -> Response:
         target = given.get("move_to")
         moved = await run_in_threadpool(dead_queues.delete_dead_queue, engine, name, who, move_to=target)
         return done(request, _PAGE, f"Dead queue {name} is gone; {moved} letters moved.")
-    return Response(status_code=404)
+    raise HTTPException(404)
 
 
 def _whole(text: str | None) -> int | None:

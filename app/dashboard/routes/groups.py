@@ -7,6 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.dashboard import forms
@@ -95,7 +96,7 @@ async def change_group(request: Request, group_id: UUID, verb: str) -> Response:
     given = await forms.read(request)
     act = _VERBS.get(verb)
     if act is None:
-        return Response(status_code=404)
+        raise HTTPException(404)
     who = caller.who(given.get("reason"))
     await run_in_threadpool(act, engine_of(request), group_id, given, who)
     return done(request, f"/dlq/groups/{group_id}", _TOLD[verb])

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.dashboard import forms
@@ -114,7 +115,7 @@ async def change_letter(request: Request, letter_id: UUID, verb: str) -> Respons
     given = await forms.read(request)
     act = _VERBS.get(verb)
     if act is None:
-        return Response(status_code=404)
+        raise HTTPException(404)
     letter = await run_in_threadpool(get_dead_letter, engine.database, letter_id)
     await run_in_threadpool(act, engine, letter, given, caller.who(given.get("reason")))
     return done(request, f"/dlq/letters/{letter_id}", _TOLD[verb])
@@ -128,7 +129,7 @@ async def preview_letter(request: Request, letter_id: UUID, verb: str) -> Respon
     given = await forms.read(request)
     act = _VERBS.get(verb)
     if act is None or verb in _UNFORESEEN:
-        return Response(status_code=404)
+        raise HTTPException(404)
     letter = await run_in_threadpool(get_dead_letter, engine.database, letter_id)
     who = caller.who(given.get("reason"))
     return await run_in_threadpool(_preview, request, letter, lambda tried: act(tried, letter, given, who))

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from app.dashboard import forms
@@ -114,7 +115,7 @@ async def change_redrive(request: Request, redrive_id: UUID, verb: str) -> Respo
     given = await forms.read(request)
     act = _VERBS.get(verb)
     if act is None:
-        return Response(status_code=404)
+        raise HTTPException(404)
     await run_in_threadpool(act, engine_of(request), redrive_id, caller.who(given.get("reason")))
     return done(request, f"/redrives/{redrive_id}", _TOLD[verb])
 

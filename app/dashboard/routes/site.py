@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.dashboard import forms
@@ -48,7 +49,7 @@ async def change_queue(request: Request, queue: str, verb: str) -> Response:
     if verb == "resume":
         await run_in_threadpool(pauses.resume_queue, engine, queue, by=who.by, via=who.via)
         return done(request, "/queues", f"{queue} goes on.")
-    return Response(status_code=404)
+    raise HTTPException(404)
 
 
 @router.get("/workers")
@@ -115,7 +116,7 @@ async def change_breaker(request: Request, verb: str) -> Response:
         "reset": breakers.reset_breaker,
     }.get(verb)
     if act is None:
-        return Response(status_code=404)
+        raise HTTPException(404)
     await run_in_threadpool(overview.find_breaker, engine, name)
     await run_in_threadpool(act, engine, name, by=who.by, reason=who.reason, via=who.via)
     return done(request, "/breakers", f"The breaker of {name}: {verb}.")
@@ -140,7 +141,7 @@ async def change_template(request: Request, namespace: str, name: str, verb: str
     given = await forms.read(request)
     act = {"pause": operate.pause_template, "resume": operate.resume_template}.get(verb)
     if act is None:
-        return Response(status_code=404)
+        raise HTTPException(404)
     ref = f"{namespace}/{name}"
     told = await run_in_threadpool(act, engine_of(request), ref, caller.who(given.get("reason")))
     how = "is paused: what runs ends, nothing more starts" if verb == "pause" else "goes on"

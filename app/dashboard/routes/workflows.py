@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from app.dashboard import forms
@@ -141,7 +142,7 @@ async def change_workflow(request: Request, workflow_id: UUID, verb: str) -> Res
     given = await forms.read(request)
     act = _VERBS.get(verb)
     if act is None:
-        return Response(status_code=404)
+        raise HTTPException(404)
     who = caller.who(given.get("reason"))
     await run_in_threadpool(act, engine_of(request), workflow_id, given, who)
     return done(request, f"/workflows/{workflow_id}", _TOLD[verb])
@@ -154,7 +155,7 @@ async def preview_workflow(request: Request, workflow_id: UUID, verb: str) -> Re
     given = await forms.read(request)
     act = _VERBS.get(verb)
     if act is None:
-        return Response(status_code=404)
+        raise HTTPException(404)
     who = caller.who(given.get("reason"))
     return await run_in_threadpool(
         _preview, request, workflow_id, lambda tried: act(tried, workflow_id, given, who)

@@ -37,7 +37,8 @@
     const connect = () => {
       if (source || document.hidden) return;
       // What changed since the page was made is told at once.
-      source = new EventSource(`/live?seen=${document.getElementById("live").dataset.mark}`);
+      const { live, mark } = document.getElementById("live").dataset;
+      source = new EventSource(`${live}?seen=${mark}`);
       source.addEventListener("changed", refresh);
       source.addEventListener("error", () => {
         // The browser comes back by itself from a broken connection, but not from a refusal.

@@ -1,0 +1,182 @@
+"""Record how attempts ended, many at once, so that none of them stands in the way of the others.
+
+What succeeded is settled, or refused for what its value is, or not known: then it counts as a lost attempt.
+It never becomes a failure of its handler. What failed is recorded with as much of it as can be stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
+from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue, Settled
+from app.telemetry import log
+from remand.errors import WorkerLost
+from remand.failure import capture
+from remand.redact import redact_text
+
+T = TypeVar("T")
+R = TypeVar("R")
+Key = tuple[UUID, str]
+_UNSTORABLE: Final = "[what the failure said could not be stored]"
+
+
+def in_halves(
+    items: Sequence[T], act: Callable[[Sequence[T]], R], alone: Callable[[T, Exception], R]
+) -> list[R]:
+    """Act on all at once; where that breaks, on halves; what breaks by itself goes to `alone`.
+
+    Raises:
+        DatabaseUnreachable: what is left was not tried.
+    """
+    try:
+        return [act(items)]
+    except DatabaseUnreachable:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever one of them breaks, the others must not bear
+        if len(items) == 1:
+            return [alone(items[0], error)]
+    half = len(items) // 2
+    return [*in_halves(items[:half], act, alone), *in_halves(items[half:], act, alone)]
+
+
+@dataclass(slots=True)
+class Settling:
+    """What came of results: settled, or as a bad end to be recorded."""
+
+    settled: Settled = field(default_factory=Settled)
+    refused: list[EndedBadly] = field(default_factory=list)
+    """Postgres cannot store their value."""
+    unknown: dict[Key, tuple[Completed, EndedBadly]] = field(default_factory=dict)
+    """They could not be settled for another reason: to be counted as lost."""
+
+
+def settle(
+    queue: RunQueue,
+    done: Sequence[Completed],
+    call: Callable[[Sequence[Completed], int], Settled],
+    k: int,
+    refused: Callable[[Claim, ValueRefused], EndedBadly],
+) -> Settling:
+    """Settle results, one by one where they cannot be settled together; claims come with all of them only.
+
+    `call`: settles, and claims as many as its second argument says; `refused`: makes a failure of a refusal.
+    """
+    came = Settling()
+
+    def alone(one: Completed, error: Exception) -> Settled:
+        refusal = queue.refusal(one.result) if isinstance(error, ValueRefused) else None
+        if refusal is not None:
+            came.refused.append(refused(one.claim, refusal))
+            return Settled()
+        try:
+            return call([one], 0)
+        except DatabaseUnreachable:
+            raise
+        except Exception as again:  # noqa: BLE001 - as in `in_halves`; what it is nobody knows
+            end = lost(one.claim, queue.worker, f"it ran, but its end could not be recorded: {told(again)}")
+            came.unknown[_key(end)] = (one, end)
+            return Settled()
+
+    try:
+        came.settled = call(done, k)
+    except DatabaseUnreachable:
+        raise
+    except Exception as error:  # noqa: BLE001 - as in `in_halves`: it may be the claims, or one of the results
+        log("settle.divided", count=len(done), error=told(error))
+        came.settled = _sum(in_halves(done, lambda some: call(some, 0), alone))
+    return came
+
+
+def fail(
+    call: Callable[[Sequence[EndedBadly]], set[Key]], ended: Sequence[EndedBadly]
+) -> tuple[dict[Key, EndedBadly], list[EndedBadly]]:
+    """Record bad ends, each with as much as can be stored of it.
+
+    Return those that counted, as they were recorded, and those that could not be recorded.
+    """
+    counted: dict[Key, EndedBadly] = {}
+    left: list[EndedBadly] = []
+
+    def record(some: Sequence[EndedBadly]) -> None:
+        held = call(some)
+        counted.update((_key(end), end) for end in some if _key(end) in held)
+
+    def alone(end: EndedBadly, error: Exception) -> None:
+        for plainer in () if isinstance(error, Busy) else _plainer(end):
+            try:
+                return record([plainer])
+            except DatabaseUnreachable:
+                raise
+            except Exception as again:  # noqa: BLE001 - as in `in_halves`
+                error = again
+        left.append(end)
+        log(
+            "attempt.unrecorded",
+            workflow_id=str(end.workflow_id),
+            step=end.step,
+            attempt=end.attempt,
+            error=told(error),
+        )
+        return None
+
+    if ended:
+        in_halves(ended, record, alone)
+    return counted, left
+
+
+def lost(claim: Claim, worker: UUID, why: str) -> EndedBadly:
+    """Return the end of an attempt of which nobody knows how it ended."""
+    failure = capture(WorkerLost(why))
+    return EndedBadly(
+        claim.workflow_id,
+        claim.step,
+        claim.attempt,
+        worker,
+        "lost",
+        json.dumps(failure.to_json()),
+        "immediate",
+    )
+
+
+def told(error: Exception) -> str:
+    """Return what an error says in one line: the first, for drivers repeat values in the others."""
+    first = str(error).partition("\n")[0]
+    return redact_text(f"{type(error).__name__}: {first}")[:500]
+
+
+def _key(end: EndedBadly) -> Key:
+    return (end.workflow_id, end.step)
+
+
+def _plainer(end: EndedBadly) -> Iterator[EndedBadly]:
+    """Yield the end with its texts in ASCII, which every database stores, then without what it said."""
+    failure = _in_ascii(json.loads(end.failure))
+    yield replace(end, failure=json.dumps(failure))
+    bare = {**failure, "message": _UNSTORABLE, "traceback": "", "causes": [], "facts": {}}
+    yield replace(end, failure=json.dumps(bare))
+
+
+def _in_ascii(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("ascii", "backslashreplace").decode().replace("\0", "\\x00")
+        case list():
+            return [_in_ascii(one) for one in value]
+        case dict():
+            return {_in_ascii(name): _in_ascii(one) for name, one in value.items()}
+        case _:
+            return value
+
+
+def _sum(all_: Sequence[Settled]) -> Settled:
+    return Settled(
+        ring=[queue for one in all_ for queue in one.ring],
+        counted=sum(one.counted for one in all_),
+        parked=sum(one.parked for one in all_),
+        passed=[name for one in all_ for name in one.passed],
+    )

@@ -1,0 +1,123 @@
+"""Where the server stands as browsers see it: behind which proxies, and beneath which path.
+
+Everything further in is written as if it were reached directly, at `/`. What a trusted proxy says of a
+request is put in its place here, and the path of `web.dashboard_url` taken off, whether a proxy did so before
+or not; it is put before what leads somewhere: redirects and, by `rooted`, the addresses in a page.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.config.web import WebSettings
+
+_BASE, _ASKED_FOR = "remand_base", "remand_asked_for"
+_LEADS: Final = re.compile(
+    r'(\s(?:href|src|action|hx-get|hx-post|data-live|data-redrive|data-note|data-page-[a-z]+)="'
+    r'|\scontent="0;url=)(?=/(?!/))'
+)
+"""What in our pages leads somewhere; a text cannot look like it, for its quotes are escaped."""
+
+
+class Place:
+    """Wrap an application."""
+
+    def __init__(self, app: ASGIApp, web: WebSettings) -> None:
+        self._app = app
+        self._base = web.path
+        self._proxies = [ipaddress.ip_network(one, strict=False) for one in web.trusted_proxies]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; other kinds of connection pass through."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        inner = {**scope, "state": {**scope.get("state", {}), _BASE: self._base}}
+        headers = Headers(scope=scope)
+        if self._is_proxy((scope.get("client") or ("",))[0]):
+            self._believe(inner, headers)
+        inner["path"] = self.stripped(inner["path"])
+        inner["raw_path"] = self.stripped(inner.get("raw_path", b"").decode("latin-1")).encode("latin-1")
+        own = headers.get("host", "")
+
+        async def lead(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._lead(MutableHeaders(scope=message), own)
+            await send(message)
+
+        await self._app(inner, receive, lead)
+
+    def stripped(self, path: str) -> str:
+        """Return a path without the one we stand beneath."""
+        return within(self._base, path)
+
+    def _is_proxy(self, host: str) -> bool:
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        return any(address in network for network in self._proxies)
+
+    def _believe(self, scope: Scope, headers: Headers) -> None:
+        scope["state"][_ASKED_FOR] = tuple(_listed(headers, "x-forwarded-host"))
+        passed = [_without_port(one) for one in _listed(headers, "x-forwarded-for")]
+        if passed:
+            # Each proxy appends whom it saw: what stands before the last one that is none may be invented.
+            real = next((one for one in reversed(passed) if not self._is_proxy(one)), passed[0])
+            scope["client"] = (real, 0)
+        scheme = next(iter(_listed(headers, "x-forwarded-proto")), "").lower()
+        if scheme in {"http", "https"}:
+            scope["scheme"] = scheme
+
+    def _lead(self, headers: MutableHeaders, own: str) -> None:
+        to = headers.get("location")
+        if to is None:
+            return
+        parts = urlsplit(to)
+        # The framework names the host that arrived, which behind a proxy need not be one that people reach.
+        if parts.netloc and parts.netloc == own:
+            to = parts._replace(scheme="", netloc="").geturl()
+        if to.startswith("/") and not to.startswith("//"):
+            headers["location"] = self._base + to
+
+
+def base_of(connection: HTTPConnection) -> str:
+    """Return the path we stand beneath, "" for none."""
+    return str(connection.scope.get("state", {}).get(_BASE, ""))
+
+
+def asked_for(connection: HTTPConnection) -> tuple[str, ...] | None:
+    """Return the hosts that a trusted proxy says were asked for, maybe none; None: there is no such proxy."""
+    found: tuple[str, ...] | None = connection.scope.get("state", {}).get(_ASKED_FOR)
+    return found
+
+
+def within(base: str, path: str) -> str:
+    """Return a path without the one we stand beneath, if it begins with it."""
+    if base and (path == base or path.startswith(f"{base}/")):
+        return path[len(base) :] or "/"
+    return path
+
+
+def rooted(page: str, base: str) -> str:
+    """Return a page whose addresses lead beneath a path."""
+    return _LEADS.sub(rf"\g<1>{base}", page) if base else page
+
+
+def _listed(headers: Headers, name: str) -> Sequence[str]:
+    told = ",".join(headers.getlist(name))
+    return [one for part in told.split(",") if (one := part.strip())]
+
+
+def _without_port(address: str) -> str:
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    return address.partition(":")[0] if address.count(":") == 1 else address
