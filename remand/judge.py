@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Final
 
 from remand.asking_users import registered
-from remand.facts import Facts, read, shown_code
+from remand.facts import Facts, read, shown_code, words_of_class
 from remand.look import Look
 from remand.own_word import own_word
 from remand.rules import Key, Kind, Rule
 from remand.verdict import UNCLASSIFIED, Classification, held_by, passed_on, sentence, worse
 from remand.wrapped import members_of, wrapped
 
+_OF_NAMES: Final[tuple[Kind, ...]] = ("name", "code_word")
 _SHOWN: Final[dict[Kind, str]] = {
     "status": "HTTP {}", "sqlstate": "SQLSTATE {}", "grpc": "gRPC {}", "smtp": "SMTP {}",
     "exit": "exit code {}", "amqp": "AMQP {}", "mongo": "MongoDB code {}", "mysql": "MySQL error {}",
@@ -161,6 +162,23 @@ def _fallback(facts: Facts, look: Look) -> Classification | None:
     return None
 
 
+def _name(facts: Facts, look: Look) -> Classification | None:
+    """Take a library's class by its name where no rule speaks of it, or of a base that is not Python's own.
+
+    Users' own classes mean what users say by rules, whatever they are called.
+    """
+    own = [name for name in facts.names if not name.startswith("builtins.")]
+    if not look.book.table("fallback").keys().isdisjoint(own) or isinstance(facts.get("retriable"), bool):
+        return None
+    for name in facts.profile.installed:
+        for word in words_of_class(name):
+            for kind in _OF_NAMES:
+                rules = look.book.find(kind, word)
+                if rules and (rule := _first(rules, word, facts, look)) is not None:
+                    return _found(facts, rule, "", 0.5)
+    return None
+
+
 def _context(facts: Facts, look: Look) -> Classification | None:
     """Take the error that was being handled for the cause, if nothing else is known of the exception."""
     context = read(facts.exc, "__context__")
@@ -202,6 +220,7 @@ STAGES: Final[tuple[tuple[str, _Stage], ...]] = (
     ("base", _base),
     ("causes", _causes),
     ("text", _texts),
+    ("name", _name),
     ("fallback", _fallback),
     ("context", _context),
 )

@@ -1,9 +1,10 @@
 """Record what rules look at in an exception, as JSON, so that they can be asked again when it is gone.
 
 `{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`. Where there are any:
-`"says"`, the flags `retryable` and `retriable`; `"wrapped"`, the same of each exception that it wraps, the
-nearest first, with class and message, and `"context": true` for one that was merely being handled. `"class"`
-and `"message"` of the exception itself where what it wraps is told instead of it (`remand.told`).
+`"says"`, the flags `retryable` and `retriable`; `"installed"`, those of the bases that are libraries';
+`"wrapped"`, the same of each exception that it wraps, the nearest first, with class and message, and
+`"context": true` for one that was merely being handled. `"class"` and `"message"` of the exception itself
+where what it wraps is told instead of it (`remand.told`).
 """
 
 from __future__ import annotations
@@ -53,7 +54,12 @@ def _facts(exc: BaseException, clean: Clean) -> dict[str, Any]:
         facts = Facts(exc, None)
         bases = [clean(name, _NAME) for name in facts.names[:_BASES]]
         said = {name: word for name in _FLAGS if isinstance(word := facts.get(name), bool)}
-        return {"bases": bases, "codes": _codes(facts, clean)} | ({"says": said} if said else {})
+        installed = [clean(name, _NAME) for name in facts.profile.installed[:_BASES]]
+        return (
+            {"bases": bases, "codes": _codes(facts, clean)}
+            | ({"says": said} if said else {})
+            | ({"installed": installed} if installed else {})
+        )
     except HOSTILE:
         return {"bases": [], "codes": {}}
 

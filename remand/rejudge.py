@@ -13,7 +13,7 @@ from typing import Any
 
 from remand.explain import Explanation, explain_look
 from remand.facts import Facts, plain_code
-from remand.facts.codes import KINDS, broader
+from remand.facts.codes import KINDS, broader, is_refusal
 from remand.facts.subject import Profile, profile_of_names
 from remand.facts.vendors import words_of
 from remand.failure import Failure
@@ -52,7 +52,7 @@ class _Recorded(Facts):
             super().__init__(_Gone(), now)
             _chain([self, *inner])
         self.names = names
-        self.profile: Profile = profile_of_names(names)
+        self.profile: Profile = profile_of_names(names, tuple(told.get("installed", ())))
         self.is_context = told.get("context") is True
         self._codes = tuple(_codes(told.get("codes", {})))
         self._word: dict[str, Any] = dict(told.get("says", {}))
@@ -97,6 +97,8 @@ def _chain(links: Sequence[_Recorded]) -> None:
 
 def _codes(recorded: Mapping[str, Any]) -> Iterator[tuple[Kind, Key]]:
     vendor = _listed(recorded.get("api_code"))
+    if recorded.get("status") == 401 and is_refusal(vendor):
+        yield "status", 401
     for kind in KINDS:
         match kind:
             case "api_code":

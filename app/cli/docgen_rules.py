@@ -24,6 +24,7 @@ _STAGES = {
     "base": "classes that say little, Python's own among them, unless a code has spoken",
     "causes": "what it wraps: `__cause__`, `.orig`, `.reason`, `last_attempt` …, each judged by all stages",
     "text": "the message and the body of the answer: phrases that libraries print, the last resort",
+    "name": "how a library that no rule speaks of calls its class: ends such as `…Timeout`, `…NotFound`",
     "fallback": "the general class of a library, and its own flag whether to try again",
     "context": "the error that was being handled when it was raised",
 }

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from remand.facts.codes import Facts, shown_code
 from remand.facts.reading import HOSTILE, item, qualified, read, text_of
-from remand.facts.vendors import plain_code
+from remand.facts.vendors import plain_code, words_of_class
 
-__all__ = ["HOSTILE", "Facts", "item", "plain_code", "qualified", "read", "shown_code", "text_of"]
+__all__ = [
+    "HOSTILE",
+    "Facts",
+    "item",
+    "plain_code",
+    "qualified",
+    "read",
+    "shown_code",
+    "text_of",
+    "words_of_class",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,11 +12,13 @@ from typing import Any, Final
 from remand.facts import servers, system
 from remand.facts.reading import Once
 from remand.facts.subject import AMQP_ROOTS, SMTP_ROOTS, Subject
+from remand.facts.vendor_numbers import VENDOR_ROOTS, vendor_numbers
 from remand.facts.vendors import plain_code, vendor_codes, words_of
 from remand.rules.rule import Key, Kind
 from remand.rules.user import code_key
 
 _MONGO_LOCATIONS: Final = 17_000
+_PASSES = re.compile(r"limit|throttl|overload|unavailable|timeout|busy|quota|exceeded")
 
 
 class Facts(Subject):
@@ -73,6 +76,19 @@ def _statuses(facts: Facts) -> Sequence[Key]:
     return () if status is None else (status,)
 
 
+def _refused(facts: Facts) -> Sequence[Key]:
+    """Return 401 before a vendor's code: credentials are refused, whatever type the body gives the error.
+
+    Unless it names a reason that passes, such as a limit.
+    """
+    return (401,) if facts.status == 401 and is_refusal(facts.vendor_codes) else ()
+
+
+def is_refusal(codes: Iterable[str]) -> bool:
+    """Say whether a vendor's codes beside a 401 leave it what it is."""
+    return not any(_PASSES.search(code.lower()) for code in codes)
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Read the codes of one kind where the class is of one of `roots`, or one of `attributes` is there."""
@@ -89,10 +105,17 @@ def _reader(
     return Reader(kind, read, frozenset(roots), frozenset(attributes.split()))
 
 
-_VENDORS: Final = "response type code error_code error reason errors body json_body info content"
+_VENDORS: Final = (
+    "response type code error_code errorcode error_name error_type err_code error reason errors body "
+    "json_body info content"
+)
+_STATUS_HOLDERS: Final = (
+    "status_code http_status http_code statuscode response_code status response meta resp errors code"
+)
 _READERS: Final = (
     _reader("header", system.headers, "headers response"),
     _reader("label", servers.labels, "doc", {"pymongo", "sqlalchemy"}),
+    _reader("vendor", vendor_numbers, roots=VENDOR_ROOTS),
     _reader("sqlstate", servers.sqlstates, "pgcode sqlstate", {"pg8000", "pyodbc"}),
     _reader("mysql", servers.mysql, roots=servers.MYSQL_ROOTS),
     _reader("sqlite", servers.sqlite, "sqlite_errorname"),
@@ -104,16 +127,18 @@ _READERS: Final = (
     _reader("mongo", servers.mongo, roots={"pymongo"}),
     _reader("ssl", system.ssl, roots={"ssl"}),
     _reader("gai", system.gai, roots={"socket"}),
+    _reader("gai", system.gai_in_text, roots=system.GAI_IN_TEXT_ROOTS),
     _reader("errno", system.errnos, "errno"),
+    _reader("status", _refused, _STATUS_HOLDERS),
     _reader("api_code", _api_codes, _VENDORS),
     _reader("code_word", _code_words, _VENDORS),
-    _reader("status", _statuses, "status_code http_status status response meta resp errors code"),
+    _reader("status", _statuses, _STATUS_HOLDERS),
 )
 """In the order in which codes are asked: the most telling first."""
 
 
-KINDS: Final = tuple(dict.fromkeys(reader.kind for reader in _READERS))
-"""All kinds of codes, in that order."""
+KINDS: Final = tuple(dict.fromkeys(reader.kind for reader in reversed(_READERS)))[::-1]
+"""All kinds of codes, in that order; one that is asked twice stands where it is asked last."""
 
 
 @lru_cache(maxsize=4096)

@@ -29,15 +29,17 @@ _OWN_CODE_ROOTS: Final = AMQP_ROOTS | SMTP_ROOTS | {"pymongo", "kafka", "aiokafk
 
 ATTRIBUTES: Final = frozenset({
     "_error_labels", "args", "body", "category", "cause", "code", "content", "details", "doc", "errno",
-    "error", "errorLabels", "error_code", "errors", "exc", "exc_cls_name", "exc_module", "exit_code",
-    "exit_status", "grpc_status_code", "hdrs", "headers", "http_headers", "http_status", "info",
+    "err_code", "error", "errorLabels", "error_code", "error_name", "error_type", "errorcode", "errors",
+    "exc", "exc_cls_name", "exc_module", "exit_code",
+    "exit_status", "grpc_status_code", "hdrs", "headers", "http_code", "http_headers", "http_status", "info",
     "inner_exception", "json_body", "kwargs", "last_attempt", "last_exception", "meta", "msg", "orig",
     "original_exception", "os_error", "pgcode", "pos", "reason", "recipients", "reply_code", "requeue",
-    "resp", "response", "retriable", "retry_after", "retryable", "returncode", "smtp_code",
-    "sqlite_errorname", "sqlstate", "status", "status_code", "type", "when",
+    "resp", "response", "response_code", "retriable", "retry_after", "retryable", "returncode", "smtp_code",
+    "sqlite_errorname", "sqlstate", "status", "status_code", "statuscode", "type", "when",
 })  # fmt: skip
 """All that is ever read of an exception beside what every exception has."""
 
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _OF_ALL: Final = frozenset({"builtins.Exception", "builtins.BaseException", "builtins.object"})
 _HEADER_HOLDERS: Final = frozenset({"response", "headers", "hdrs", "http_headers", "meta", "resp"})
 
@@ -47,6 +49,7 @@ class Profile:
     """What the class of an exception tells, its bases included, nearest first.
 
     `attributes`: those of `ATTRIBUTES` that the class has; all, where it computes its attributes.
+    `installed`: the names that are of installed packages, not Python's and not users' own.
     """
 
     names: tuple[str, ...]
@@ -55,6 +58,7 @@ class Profile:
     roots: frozenset[str]
     attributes: frozenset[str] = frozenset()
     is_open: bool = False
+    installed: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1024)
@@ -65,13 +69,20 @@ def profile_of(cls: type) -> Profile:
     is_open = any("__getattr__" in held or _is_code(held.get("__getattribute__")) for held in own)
     held = frozenset().union(*own) & ATTRIBUTES
     names = profile_of_names(tuple(qualified(base) for base in bases))
-    return replace(names, attributes=ATTRIBUTES if is_open else held, is_open=is_open)
+    installed = tuple(name for name in names.names if _is_installed(name.partition(".")[0]))
+    return replace(names, attributes=ATTRIBUTES if is_open else held, is_open=is_open, installed=installed)
 
 
-def profile_of_names(names: tuple[str, ...]) -> Profile:
+def profile_of_names(names: tuple[str, ...], installed: tuple[str, ...] = ()) -> Profile:
     """Return the profile of a class of which no more than its names is known."""
     packages = tuple(dict.fromkeys(name.partition(".")[0] for name in names))
-    return Profile(names, frozenset(names), packages, frozenset(packages))
+    return Profile(names, frozenset(names), packages, frozenset(packages), installed=installed)
+
+
+def _is_installed(package: str) -> bool:
+    """Say whether a package that is loaded here was installed, as libraries are."""
+    file = read(sys.modules.get(package), "__file__")
+    return isinstance(file, str) and _INSTALLED.search(file) is not None
 
 
 def _present(exc: BaseException, profile: Profile) -> frozenset[str]:
@@ -153,6 +164,8 @@ class Subject:
             if isinstance(held, Mapping):
                 return held
         raw = read(response, "_content") or self.get("content") or self.get("body")
+        if isinstance(raw, list) and raw and isinstance(raw[0], Mapping):
+            return raw
         if isinstance(raw, (str, bytes)) and 0 < len(raw) <= _BODY_LIMIT:
             try:
                 return json.loads(raw)
@@ -243,7 +256,8 @@ class Subject:
 
 def _status_values(subject: Subject) -> Iterator[object]:
     yield subject.get("status_code")
-    yield subject.get("http_status")
+    for name in ("http_status", "http_code", "response_code", "statuscode"):
+        yield subject.get(name)
     yield subject.get("status")
     response = subject.response
     if response is not None:

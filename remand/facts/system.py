@@ -14,6 +14,10 @@ from remand.rules.rule import Key
 _TLS_IN_TEXT = re.compile(r"\[(?:SSL|X509|PEM)(?::|\]) ?([A-Za-z0-9_]+(?: lib)?)")
 # The numbers of <netdb.h>: HOST_NOT_FOUND, TRY_AGAIN, NO_RECOVERY, NO_DATA.
 _HERROR: Final = {1: socket.EAI_NONAME, 2: socket.EAI_AGAIN, 3: socket.EAI_FAIL, 4: socket.EAI_NONAME}
+_GAI_IN_TEXT = re.compile(r"\[Errno (-\d{1,2})\]|\bError (-\d{1,2}) (?:while )?connecting")
+GAI_IN_TEXT_ROOTS: Final = frozenset(
+    {"requests", "urllib3", "redis", "valkey", "botocore", "elastic_transport", "opensearchpy", "kombu"}
+)
 EXIT_ROOTS: Final = frozenset({"subprocess", "docker", "sh", "invoke", "asyncssh", "fabric"})
 _NOT_ERRNO_ROOTS: Final = SMTP_ROOTS | {"ssl", "socket"}
 
@@ -93,6 +97,12 @@ def gai(facts: Subject) -> Iterator[Key]:
         yield number
     elif "socket.herror" in facts.names and number in _HERROR:
         yield _HERROR[number]
+
+
+def gai_in_text(facts: Subject) -> Iterator[Key]:
+    """Read the number from clients that keep the text of a failed look-up only; such numbers are negative."""
+    if found := _GAI_IN_TEXT.search(facts.text):
+        yield int(found[1] or found[2])
 
 
 def errnos(facts: Subject) -> Sequence[Key]:

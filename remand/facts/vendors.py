@@ -17,13 +17,30 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{3,80}")
 _OF_PARTS = re.compile(r"[A-Za-z0-9]+(?:[_.:-][A-Za-z0-9]+)+|[A-Za-z]*[a-z][A-Z]\w*")
 _LONGEST: Final = 80
 """Characters of a code; what is longer is a sentence."""
-_SAID: Final = frozenset({"type", "code", "error_code", "error", "reason", "errors"})
+_SAID: Final = frozenset(
+    {
+        "type",
+        "code",
+        "error_code",
+        "error_name",
+        "error_type",
+        "err_code",
+        "errorcode",
+        "error",
+        "reason",
+        "errors",
+    }
+)
+_OWN_CODES: Final = ("type", "code", "error_code", "error_name", "errorcode", "error_type")
+_NAMES_OF_CODES: Final = ("type", "code", "errorCode", "error_code", "reason", "status")
 _PHRASES: Final[dict[int, str]] = {status.value: status.phrase for status in HTTPStatus}
 
 
 def vendor_codes(facts: Subject) -> tuple[str, ...]:
     """Return the codes as they stand, the most telling first."""
     body, own = facts.body, facts.get("error")
+    if isinstance(body, (list, tuple)):  # Salesforce answers with a list of errors
+        body = item(body, 0)
     if body is None and facts.present.isdisjoint(_SAID) and not _is_like_mapping(facts.response):
         return ()
     error = item(body, "error") if isinstance(body, Mapping) else None
@@ -51,13 +68,15 @@ def _is_like_mapping(response: object) -> bool:
 
 def _of_exception(facts: Subject) -> tuple[object, ...]:
     return (
-        facts.get("type"), facts.get("code"), facts.get("error_code"), facts.get("error"), _own_reason(facts),
-    )  # fmt: skip
+        *(facts.get(name) for name in _OWN_CODES),
+        facts.get("error"),
+        _own_reason(facts),
+    )
 
 
 def _of_holder(holder: object) -> tuple[object, ...]:
     if isinstance(holder, Mapping):
-        return item(holder, "type"), item(holder, "code"), item(holder, "reason"), item(holder, "status")
+        return tuple(item(holder, name) for name in _NAMES_OF_CODES)
     return () if isinstance(holder, str) else (read(holder, "code"),)
 
 
@@ -106,3 +125,16 @@ def words_of(code: str) -> tuple[str, ...]:
         return ()
     ends = (f"…{''.join(words[-3:])}", f"…{words[-2]}{words[-1]}", f"…{words[-1]}", f"{words[0]}…")
     return tuple(dict.fromkeys(ends))
+
+
+@lru_cache(maxsize=1024)
+def words_of_class(name: str) -> tuple[str, ...]:
+    """Return the ends of the name of a class, the longest first: `shop.RateLimitError` ends in `…ratelimit`.
+
+    A first word such as `Invalid` is yielded last (`invalid…`), where it is not all there is.
+    """
+    words = [word.lower() for word in _WORDS.findall(name.rpartition(".")[2])]
+    while words and words[-1] in {"exception", "error", "err", "fault", "failure", "warning"}:
+        words.pop()
+    ends = [f"…{''.join(words[-count:])}" for count in (3, 2, 1) if count <= len(words)]
+    return (*ends, f"{words[0]}…") if len(words) > 1 else tuple(ends)

@@ -35,14 +35,22 @@ _FAMILIES: Final = (
     "postgres",
     "mysql",
     "sqlite",
+    "oracle",
+    "sqlserver",
+    "snowflake",
+    "clickhouse",
+    "graphs",
     "sql",
     "redis",
     "amqp",
     "kafka",
+    "zookeeper",
     "mongo",
     "search",
+    "mail",
     "celery",
     "text",
+    "names",
 )
 
 

@@ -435,6 +435,22 @@ RULES: Final = (
         confidence=0.7,
     ),
     Rule(
+        "cosmos.moved",
+        "vendor",
+        ("COSMOS-410",),
+        TRANSIENT,
+        "the partition has moved or split; the next try finds it",
+        "https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb",
+    ),
+    Rule(
+        "cosmos.timeout",
+        "type",
+        ("azure.cosmos.exceptions.CosmosClientTimeoutError",),
+        NETWORK,
+        "the service did not answer in time",
+        _LIB,
+    ),
+    Rule(
         "azure.any",
         "fallback",
         under(_AZURE, names="HttpResponseError AzureError"),

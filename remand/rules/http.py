@@ -165,6 +165,28 @@ _STATUSES: Final = (
         "RFC 6585 section 4",
         EXPONENTIAL,
     ),
+    Rule(
+        "http.spent",
+        "status",
+        (400, 403, 429),
+        PERMANENT,
+        "the credit or the budget is spent; no wait helps until somebody looks at billing",
+        "the vendors' pages on billing; OpenAI, Anthropic, Google Maps, Hugging Face",
+        text=r"exceeded your current quota|check your plan and billing|(spend(ing)?|budget"
+        r"|billing)( hard)? (limit|cap)"
+        r"|credit balance|insufficient[_ ](credit|funds|balance)|out of credits|(upgrade|change) your plan"
+        r"|monthly (usage|spend(ing)?|included credits?)|billing (is )?(not (active"
+        r"|enabled)|disabled)|payment required",
+        confidence=0.9,
+    ),
+    Rule(
+        "http.retry-with",
+        "status",
+        (449,),
+        TRANSIENT,
+        "the request met another one; send it again",
+        "https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb",
+    ),
     Rule("http.legal", "status", (451,), PERMANENT, "unavailable for legal reasons", "RFC 7725"),
     Rule(
         "http.expired",
@@ -433,6 +455,16 @@ _CLASSES: Final = (
         "the address is not one that can be opened",
         "https://docs.python.org/3/library/urllib.request.html",
         text=r"unknown url type|no host given|unknown scheme|file not on local host",
+    ),
+    Rule(
+        "http.name-unknown",
+        "type",
+        (f"{_URLLIB3}.NameResolutionError",),
+        PERMANENT,
+        "no such host name",
+        "getaddrinfo(3); urllib3's text",
+        text=r"errno -[25]\]|errno 8\]|errno 1100[14]\]|not known|no address associated",
+        confidence=0.7,
     ),
     Rule(
         "http.name",

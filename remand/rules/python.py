@@ -174,6 +174,17 @@ RULES: Final = (
         "https://docs.python.org/3/library/asyncio-exceptions.html",
     ),
     Rule(
+        "python.queue-full",
+        "base",
+        ("builtins.BufferError",),
+        RESOURCE,
+        "a queue inside the process is full, as a producer's is that cannot send fast enough",
+        "https://docs.confluent.io/platform/current/clients/confluent-kafka-python/",
+        "exponential",
+        text=r"queue (is )?full",
+        confidence=0.9,
+    ),
+    Rule(
         "python.queue",
         "type",
         ("queue.Full", "_queue.Empty", "queue.Empty", "asyncio.queues.QueueFull"),

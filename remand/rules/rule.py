@@ -14,6 +14,8 @@ Kind = Literal[
     "type",
     "header",
     "label",
+    "vendor",
+    "name",
     "api_code",
     "code_word",
     "sqlstate",

@@ -37,6 +37,10 @@ def _codes(names: str) -> tuple[str, ...]:
     return tuple(names.split())
 
 
+_SALESFORCE: Final = (
+    "https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/"
+    "sforce_api_calls_concepts_core_data_objects.htm#exception_code_topic"
+)
 _WORDS_SOURCE: Final = "how the vendors name their codes"
 
 RULES: Final = (
@@ -288,6 +292,99 @@ RULES: Final = (
         "Slack cannot be reached",
         _LIB,
         confidence=0.6,
+    ),
+    Rule(
+        "oauth.denied",
+        "api_code",
+        _codes(
+            "invalidgrant invalidclient unauthorizedclient insufficientscope loginrequired "
+            "interactionrequired consentrequired"
+        ),
+        PERMISSION,
+        "the token server refuses the client or its grant",
+        "RFC 6749 section 5.2; RFC 6750 section 3.1",
+    ),
+    Rule(
+        "oauth.later",
+        "api_code",
+        _codes("temporarilyunavailable authorizationpending"),
+        TRANSIENT,
+        "the token server says that it will pass",
+        "RFC 6749 section 4.1.2.1; RFC 8628 section 3.5",
+    ),
+    Rule(
+        "salesforce.denied",
+        "api_code",
+        _codes(
+            "invalidlogin invalidsessionid apidisabledfororg apicurrentlydisabled "
+            "insufficientaccess insufficientaccessorreadonly "
+            "insufficientaccessoncrossreferenceentity invalidoperationwithexpiredpassword "
+            "passwordlockout orglocked "
+            "functionalitynotenabled trialexpired userdeactivated "
+            "loginduringrestricteddomain loginduringrestrictedtime "
+            "crossorgaccessdenied invalidauthheader"
+        ),
+        PERMISSION,
+        "Salesforce refuses the login or the right",
+        _SALESFORCE,
+    ),
+    Rule(
+        "salesforce.later",
+        "api_code",
+        _codes(
+            "unabletolockrow serverunavailable querytimeout requestrunningtoolong "
+            "bulkapierror unknownexception dupesonsave exceededidlimit jobinprogress"
+        ),
+        TRANSIENT,
+        "Salesforce says that it will pass",
+        _SALESFORCE,
+    ),
+    Rule(
+        "salesforce.limit",
+        "api_code",
+        _codes("loginrateexceeded storagelimitexceeded exceededquota apexlimitexceeded"),
+        RESOURCE,
+        "a limit of the organisation is used up",
+        _SALESFORCE,
+    ),
+    Rule(
+        "salesforce.data",
+        "api_code",
+        _codes(
+            "requiredfieldmissing fieldcustomvalidationexception fieldcustomvalidation "
+            "duplicatevalue invalidfield malformedquery stringtoolong "
+            "invalidcrossreferencekey malformedid fieldintegrityexception fieldintegrity "
+            "invalidfieldforinsertupdate invalidtype jsonparsererror "
+            "cannotinsertupdateactivateentity duplicatesdetected invalidemailaddress "
+            "numberoutsidevalidrange fieldfiltervalidation numbertoolarge"
+        ),
+        VALIDATION,
+        "Salesforce refuses the record",
+        _SALESFORCE,
+    ),
+    Rule(
+        "salesforce.missing",
+        "api_code",
+        _codes("entityisdeleted cannotdeletelastdatedconversionrate deletefailed invalidquerylocator"),
+        PERMANENT,
+        "the record is not there any more, or cannot be changed",
+        _SALESFORCE,
+    ),
+    Rule(
+        "salesforce.session",
+        "type",
+        ("simple_salesforce.exceptions.SalesforceExpiredSession",),
+        PERMISSION,
+        "the session has expired; a retry with it is refused again",
+        "simple-salesforce's class tree",
+    ),
+    Rule(
+        "salesforce.login",
+        "fallback",
+        ("simple_salesforce.exceptions.SalesforceAuthenticationFailed",),
+        PERMISSION,
+        "Salesforce refuses the login",
+        "simple-salesforce's class tree",
     ),
     Rule(
         "word.missing",

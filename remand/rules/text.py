@@ -34,6 +34,7 @@ RULES: Final = (
         _LIBS,
         confidence=_LOW,
         text=r"CERTIFICATE_VERIFY_FAILED|certificate verify failed|certificate has expired"
+        r"|certificate signed by unknown"
         r"|self[- ]signed certificate|unknown ca\b"
         r"|hostname mismatch|doesn't match either of|wrong version number|WRONG_VERSION_NUMBER",
     ),
@@ -51,6 +52,18 @@ RULES: Final = (
         confidence=_LOW,
     ),
     Rule(
+        "text.name",
+        "text",
+        _ANY,
+        PERMANENT,
+        "no such host name",
+        _LIBS,
+        confidence=_LOW,
+        text=r"name or service not known|no address associated with hostname"
+        r"|nodename nor servname|\bENOTFOUND\b"
+        r"|: no such host\b|\bUnknownHostException\b",
+    ),
+    Rule(
         "text.login",
         "text",
         _ANY,
@@ -60,6 +73,8 @@ RULES: Final = (
         confidence=_LOW,
         text=r"authentication failed|invalid (api[- ]?key|credentials|username or password|token)\b"
         r"|permission denied|access denied"
+        r"|(bad|incorrect|wrong) (credentials|password|api[- ]?key)|(token|session"
+        r"|credentials) (has |have |is )?expired"
         r"|not authori[sz]ed\b|\bunauthori[sz]ed\b|unable to locate credentials"
         r"|\bWRONGPASS\b|\bNOAUTH\b|\bACCESS_REFUSED\b"
         r"|proxy authentication required|tunnel connection failed: 40[137]",
@@ -109,11 +124,40 @@ RULES: Final = (
         confidence=_LOW,
         text=r"connection (refused|aborted|broken|reset( by peer)?|timed out"
         r"|closed( by)? (the )?(remote|peer|server))\b|timed out\b|read timeout"
-        r"|network is unreachable|no route to host|temporary failure in name resolution"
-        r"|name or service not known|broken pipe"
+        r"|network is unreachable|no route to host|temporary failure in name resolution|broken pipe"
         r"|(server|remote end) (closed|disconnected)|remotedisconnected|unexpected eof"
         r"|eof occurred in violation|max retries exceeded"
-        r"|failed to establish a new connection|host is unreachable|getaddrinfo failed|socket hang up",
+        r"|failed to establish a new connection|host is unreachable|getaddrinfo failed|socket hang up"
+        # Node.js, Go, Java, Envoy: what bridges, sidecars and scripts pass on.
+        r"|\b(ETIMEDOUT|ESOCKETTIMEDOUT|ECONNREFUSED|ECONNRESET|ECONNABORTED|EHOSTUNREACH|ENETUNREACH|EPIPE|EAI_AGAIN)\b"
+        r"|\bi/o timeout\b|(context |\A)deadline exceeded|\bDEADLINE_EXCEEDED\b|code = deadlineexceeded"
+        r"|\A(the )?(request|connection|connect|operation|read|write|socket"
+        r"|gateway)( has)?[ -]time(d out|[ -]?out)\b"
+        r"|\b(java\.net\.)?(SocketTimeoutException|ConnectException|NoRouteToHostException)\b"
+        r"|upstream connect error|connect(ion)? timeout|request timeout(?! was| is)|tls handshake timeout",
+    ),
+    Rule(
+        "text.spent",
+        "text",
+        _ANY,
+        PERMANENT,
+        "the credit or the budget is spent; somebody has to look at billing",
+        "the vendors' pages on billing",
+        confidence=_LOW,
+        text=r"(spend(ing)?|budget|billing)( hard)? limit|insufficient (credits?|funds|balance)"
+        r"|out of credits|payment required"
+        r"|credit balance is too low|check your plan and billing",
+    ),
+    Rule(
+        "text.used-up",
+        "text",
+        _ANY,
+        RESOURCE,
+        "a quota is used up, or the other side is overloaded",
+        "messages of common services",
+        confidence=_LOW,
+        text=r"quota (has been )?exceeded|exceeded (the|your)( \w+)? quota|(service|server"
+        r"|model|system) (is )?(currently )?overloaded",
     ),
     Rule(
         "text.unavailable",
