@@ -3,8 +3,8 @@
 `{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`. Where there are any:
 `"says"`, the flags `retryable` and `retriable`; `"installed"`, those of the bases that are libraries';
 `"wrapped"`, the same of each exception that it wraps, the nearest first, with class and message, and
-`"context": true` for one that was merely being handled. `"class"` and `"message"` of the exception itself
-where what it wraps is told instead of it (`remand.told`).
+`"context": true` for one that was merely being handled; `"nothing_sent": true` (`remand.sending`); `"class"`
+and `"message"` of the exception itself where what it wraps is told instead of it (`remand.told`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from remand.facts import HOSTILE, Facts, read, text_of
 from remand.rules.rule import Key
+from remand.sending import is_nothing_sent
 from remand.wrapped import members_of, wrapped
 
 Clean = Callable[[str, int], str]
@@ -34,6 +35,8 @@ _OF_A_VENDOR: Final = ("api_code", "code_word")
 def facts_of(exc: BaseException, clean: Clean) -> dict[str, Any]:
     """Return the facts of an exception and of what it wraps. Never raises for anything the exception does."""
     told = _facts(exc, clean)
+    if is_nothing_sent(exc):
+        told["nothing_sent"] = True
     if inner := [_told(one, clean) | _how(is_context) for one, is_context in _inside(exc)]:
         told["wrapped"] = inner
     return told

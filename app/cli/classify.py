@@ -18,6 +18,7 @@ from app.domain.retry import resolve_retry
 from app.engine.books import Books, books_of_settings, load_books
 from app.runtime import import_handlers
 from remand.explain import explain
+from remand.sending import is_nothing_sent
 
 _ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified, --forget"
 
@@ -126,7 +127,13 @@ def books(cli: Cli) -> Books:
 def _explain(cli: Cli, failure: BaseException, *, verbose: bool) -> None:
     at = datetime.now(UTC)
     book = books(cli).base
-    told = explained.tell(explain(failure, now=at, book=book), resolve_retry(cli.given.retry), book, at)
+    told = explained.tell(
+        explain(failure, now=at, book=book),
+        resolve_retry(cli.given.retry),
+        book,
+        at,
+        is_nothing_sent=is_nothing_sent(failure),
+    )
     cli.out.answer(
         told.to_dict(), told.verdict_lines(), Text(), told.chain(whole=verbose), Text(), *told.plan_lines()
     )

@@ -92,11 +92,13 @@ class Told:
         return lines
 
 
-def tell(explanation: Explanation, spec: RetrySpec, book: RuleBook, at: datetime) -> Told:
+def tell(
+    explanation: Explanation, spec: RetrySpec, book: RuleBook, at: datetime, *, is_nothing_sent: bool
+) -> Told:
     """Return an explanation with the retries that follow under `spec`, from the first attempt on."""
     verdict = explanation.verdict
     policy = route(verdict.category, verdict.policy, spec)
-    ended = EndedAttempt("failed", 1, 0, verdict.category, policy, verdict.retry_after)
+    ended = EndedAttempt("failed", 1, 0, verdict.category, policy, verdict.retry_after, is_nothing_sent)
     return Told(explanation, policy, schedule(ended, spec, now=at), _source(explanation, book))
 
 

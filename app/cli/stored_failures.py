@@ -38,7 +38,13 @@ def show_attempt(cli: Cli, books: Books, workflow: str, step: str, number: int, 
     book = books.of(template, step)
     at = now()
     spec = Routing(cli.engine.templates, cli.settings, books).spec(template, step)
-    today = explained.tell(explain_recorded(failure, now=attempt.ended_at or at, book=book), spec, book, at)
+    today = explained.tell(
+        explain_recorded(failure, now=attempt.ended_at or at, book=book),
+        spec,
+        book,
+        at,
+        is_nothing_sent=failure.facts.get("nothing_sent") is True,
+    )
     cli.out.answer(
         {"workflow_id": found.id, "attempt": attempt, "today": today.to_dict()},
         _then(found.id, attempt, failure),

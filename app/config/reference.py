@@ -100,7 +100,10 @@ def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterato
 
 _RETRY_MEANING: dict[Key, str] = {
     ("max_attempts",): "Executions of a step in all, the first included; lost attempts do not count.",
-    ("retryable",): "Whether a failed step is run again at all.",
+    (
+        "retryable",
+    ): "Whether a failed step is run again at all; `connection_only`: only where nothing can have been "
+    "sent, as when a connection is refused.",
     ("lost_attempts",): "How often a step may be lost with its worker before it is dead-lettered as poison.",
     (
         "retry_for_seconds",

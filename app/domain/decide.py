@@ -30,6 +30,8 @@ class EndedAttempt:
     policy: str
     """The policy that the failure was routed by (see `route`)."""
     retry_after: timedelta | None = None
+    is_nothing_sent: bool = False
+    """Whether it is known that the attempt failed before anything was sent (`remand.sending`)."""
     failing_since: datetime | None = None
     """When the first attempt in a row ended badly, lost ones included; None: this one is the first."""
 
@@ -120,6 +122,12 @@ def _forbidden(ended: EndedAttempt, spec: RetrySpec) -> Dead | None:
         return Dead("permanent_failure", f"{_what(ended)}: the policy of category {ended.category} is never")
     if not spec.retryable:
         return Dead("permanent_failure", f"{_what(ended)}, and the step is marked retryable: false")
+    if spec.retryable == "connection_only" and not ended.is_nothing_sent:
+        return Dead(
+            "permanent_failure",
+            f"{_what(ended)}: something may have been sent, and the step is marked "
+            "retryable: connection_only",
+        )
     return None
 
 

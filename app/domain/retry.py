@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic_core import PydanticCustomError
 
 Category = Literal["transient", "network", "resource", "permission", "validation", "permanent"]
@@ -48,6 +56,21 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
 
+
+ConnectionOnly = Literal["connection_only"]
+_TRUTH: Final = TypeAdapter(bool)
+
+
+def _read_retryable(given: object) -> bool | ConnectionOnly:
+    if given == "connection_only":
+        return "connection_only"
+    try:
+        return _TRUTH.validate_python(given)
+    except ValidationError:
+        raise PydanticCustomError("retryable", "should be true, false or connection_only") from None
+
+
+Retryable = Annotated[bool | ConnectionOnly, PlainValidator(_read_retryable)]
 
 Jitter = Annotated[float | JitterKind, PlainValidator(_read_jitter)]
 """How a delay is spread. A number: to both sides by that ratio; full: from 0 on; equal: from its half on."""
@@ -98,8 +121,9 @@ class RetrySpec:
 
     max_attempts: int
     """Total executions, the first included; lost attempts do not count."""
-    retryable: bool
-    """Gates re-runs only; the first execution is always allowed."""
+    retryable: bool | ConnectionOnly
+    """Gates re-runs only; the first execution is always allowed. `connection_only`: only after a failure that
+    is known to have come before anything was sent."""
     lost_attempts: int
     """How many attempts may be lost with their worker before the step counts as poison."""
     retry_for_seconds: float | None
@@ -175,7 +199,7 @@ class RetryOverrides(_Overrides):
     """Hold what one place (settings, template, step) says about retries; what is None is left as it was."""
 
     max_attempts: Count | None = None
-    retryable: bool | None = None
+    retryable: Retryable | None = None
     lost_attempts: Count | None = None
     retry_for_seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
     jitter: Jitter | None = None

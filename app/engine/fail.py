@@ -158,6 +158,7 @@ def ended_attempt(failed: FailedAttempt) -> EndedAttempt:
         category=classification["category"],
         policy=failed.policy,
         retry_after=None if seconds is None else timedelta(seconds=seconds),
+        is_nothing_sent=failed.failure.get("facts", {}).get("nothing_sent") is True,
         failing_since=failed.failing_since,
     )
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 from datetime import timedelta
 from uuid import UUID
 
@@ -130,6 +131,22 @@ def test_a_step_that_is_not_retryable_runs_once(harness: Harness) -> None:
 
     assert len(harness.attempts(workflow_id)) == 1
     assert "retryable: false" in harness.open_letter(workflow_id).metadata["explanation"]
+
+
+REFUSED = ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+
+@pytest.mark.parametrize(
+    ("error", "attempts"), [(REFUSED, 3), (TimeoutError("Read timed out"), 1), (NETWORK, 1)]
+)
+def test_only_what_sent_nothing_runs_again(harness: Harness, error: BaseException, attempts: int) -> None:
+    workflow_id = failed_once(harness, error, retry={"retryable": "connection_only"})
+
+    harness.run_to_end(workflow_id)
+
+    assert len(harness.attempts(workflow_id)) == attempts
+    explanation = harness.open_letter(workflow_id).metadata["explanation"]
+    assert ("connection_only" in explanation) == (attempts == 1)
 
 
 def test_a_steps_retry_rules_lie_over_its_templates_over_the_settings(harness_with) -> None:

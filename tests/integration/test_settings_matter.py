@@ -719,6 +719,9 @@ def test_retry_max_attempts_is_how_often_a_step_runs(harness_with: HarnessWith) 
 def test_retry_retryable_is_whether_it_runs_again_at_all(harness_with: HarnessWith) -> None:
     assert attempts_until_dead(harness_with(retry={"retryable": False})) == 1
     assert attempts_until_dead(harness_with(retry={"retryable": True})) == 3
+    assert attempts_until_dead(harness_with(retry={"retryable": "connection_only"})) == 1
+    refused = ConnectionRefusedError(111, "Connection refused")
+    assert attempts_until_dead(harness_with(retry={"retryable": "connection_only"}), refused) == 3
 
 
 @pytest.mark.parametrize("limit", [1, 2, 4])

@@ -38,6 +38,21 @@ def test_a_first_failure_waits_by_its_policy() -> None:
         (ended(policy="never", category="validation"), {}, "permanent_failure", "validation is never"),
         (ended(), {"retryable": False}, "permanent_failure", "retryable: false"),
         (ended("lost", failures=0, lost=1), {"retryable": False}, "permanent_failure", "worker was lost"),
+        (ended(), {"retryable": "connection_only"}, "permanent_failure", "may have been sent"),
+        (ended("timed_out"), {"retryable": "connection_only"}, "permanent_failure", "connection_only"),
+        (
+            ended("lost", failures=0, lost=1),
+            {"retryable": "connection_only"},
+            "permanent_failure",
+            "may have",
+        ),
+        (
+            ended(failures=3, is_nothing_sent=True),
+            {"retryable": "connection_only"},
+            "max_retries_exceeded",
+            "3 of 3",
+        ),
+        (ended(is_nothing_sent=True), {"retryable": False}, "permanent_failure", "retryable: false"),
         (ended(failures=3), {}, "max_retries_exceeded", "3 of 3"),
         (ended(failures=7), {}, "max_retries_exceeded", "7 of 3"),
         (ended(), {"max_attempts": 1}, "max_retries_exceeded", "1 of 1"),
@@ -54,6 +69,11 @@ def test_what_is_dead_and_why(attempt: EndedAttempt, rules: dict[str, Any], reas
     assert isinstance(decision, Dead)
     assert decision.reason == reason
     assert words in decision.explanation
+
+
+def test_what_was_never_sent_is_tried_again_where_only_that_is_allowed() -> None:
+    assert isinstance(judge(ended(is_nothing_sent=True), retryable="connection_only"), Retry)
+    assert isinstance(judge(ended(is_nothing_sent=True)), Retry)
 
 
 @pytest.mark.parametrize(

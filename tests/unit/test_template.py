@@ -154,6 +154,7 @@ def test_every_problem_comes_at_once_with_its_line() -> None:
         (HEAD + STEPS + "retry: {max_attempts: 2.5}\n", "must be a whole number, not 2.5"),
         (HEAD + STEPS + "retry: {jitter: .nan}\n", "not a number that JSON has"),
         (HEAD + STEPS + "retry: {jitter: 1.5}\n", "one of none, full, equal"),
+        (HEAD + STEPS + "retry: {retryable: connections}\n", "true, false or connection_only"),
         (HEAD + STEPS + "retry: {jitter: '0.5'}\n", "one of none, full, equal"),
         (HEAD + STEPS + "retry: {retry_for_seconds: 0}\n", "must be more than 0"),
         (HEAD + STEPS + "retry:\n  policies:\n    network: fibonaci\n", "t.yaml:8:"),
