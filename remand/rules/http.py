@@ -174,7 +174,7 @@ _STATUSES: Final = (
         "the vendors' pages on billing; OpenAI, Anthropic, Google Maps, Hugging Face",
         text=r"exceeded your current quota|check your plan and billing|(spend(ing)?|budget"
         r"|billing)( hard)? (limit|cap)"
-        r"|credit balance|insufficient[_ ](credit|funds|balance)|out of credits|(upgrade|change) your plan"
+        r"|credit balance|insufficient.(credit|funds|balance)|out of credits|(upgrade|change) your plan"
         r"|monthly (usage|spend(ing)?|included credits?)|billing (is )?(not (active"
         r"|enabled)|disabled)|payment required",
         confidence=0.9,
