@@ -5,13 +5,14 @@ Shells hold no logic: each task calls one verb of `app.engine` and returns what 
 
 import sys
 
-from workers import messages, metrics, presence, refusals, signs
+from workers import messages, metrics, presence, refusals, signs, stopping
 from workers.celery import app as celery
 
 messages.install()
 refusals.install()
 presence.install(celery)
 signs.install()
+stopping.install()
 metrics.install()
 if "flower" in sys.argv:
     from workers import flower_tab

@@ -1,7 +1,8 @@
 """A worker's life: registered, heard, looked after, and leaving nothing behind when it stops.
 
 Main process: a thread keeps the pulse and looks after the children; asked to stop, it lets running steps
-finish for `shutdown_grace_seconds` and then ends them uncounted. Children die with the main process.
+finish for `shutdown_grace_seconds` and then ends them uncounted. Children die with the main process. Steps of
+a pool without processes (solo, threads) can be ended in one way only: the worker ends with them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from app.runtime import import_handlers
 from app.store.workers import Incarnation, Pulse
 from app.telemetry import log
 from remand.errors import RemandError
-from workers import current, process
+from workers import current, process, stopping
 from workers.children import Children
 
 LOOK_SECONDS = 0.2
@@ -48,6 +49,7 @@ class Presence(bootsteps.StartStopStep):
 
     def __init__(self, _worker: Any, **_: Any) -> None:
         self._done = threading.Event()
+        self._no_grace = threading.Event()
         self._thread: threading.Thread | None = None
         _life.presence = self
 
@@ -66,7 +68,9 @@ class Presence(bootsteps.StartStopStep):
             runtime.engine.bell,
             lambda end: routing.route([end])[0],
             Children(worker.pool).how_ended,
+            grace_seconds=runtime.settings.shutdown_grace_seconds,
         )
+        stopping.stop_warm(worker, self._no_grace.set)
         self._thread = threading.Thread(target=self._loop, name="remand-presence", daemon=True)
         self._thread.start()
         log(
@@ -85,6 +89,9 @@ class Presence(bootsteps.StartStopStep):
         if self._thread is None:
             return
         self._thread.join(5)
+        self._say_goodbye()
+
+    def _say_goodbye(self) -> None:
         try:
             self.guard.look()
             self.guard.close()
@@ -110,8 +117,16 @@ class Presence(bootsteps.StartStopStep):
                 log("worker.silent", error=error.message)
             if process.WATCH.stopping:
                 stop_at = stop_at or now + settings.shutdown_grace_seconds
-                if now >= stop_at:
-                    self.guard.interrupt_all()
+                if now >= stop_at or self._no_grace.is_set():
+                    self._cut_short()
+
+    def _cut_short(self) -> None:
+        """End the steps that outlast the grace; the whole process where they run in it (solo, threads)."""
+        self.guard.interrupt_all()
+        if self.guard.runs_here():
+            self._say_goodbye()
+            process.send_last_spans()
+            os._exit(os.EX_OK)
 
 
 class _Life:

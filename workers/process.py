@@ -85,7 +85,7 @@ def _hostname() -> str:
 
 
 @worker_process_shutdown.connect
-def _send_last_spans(**_: Any) -> None:
+def send_last_spans(**_: Any) -> None:
     """Do what the library does when a process ends, which those of a pool do otherwise."""
     told = traces.active()
     if told is not None:

@@ -25,7 +25,7 @@ from app.engine.meter import Meter
 from app.engine.pace import Pace
 from app.engine.recording import Key
 from app.engine.routing import Routing
-from app.engine.run import Abandoned, Runner
+from app.engine.run import Abandoned, End, Interrupted, Runner
 from app.engine.unknown import list_unknown
 from app.engine.watch import Watch
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue, Settled
@@ -96,9 +96,8 @@ class Drain:
         self._audience = audience
         self._pause = pause
         self._pace = Pace(settings.batch_size, settings.batch_budget_seconds)
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        place = watch.sit() if watch is not None and in_main_thread else None
-        self._runner = Runner(handlers, queue, settings, routing.book, place)
+        self._place = watch.sit() if watch is not None else None
+        self._runner = Runner(handlers, queue, settings, routing.book, self._place)
         self._steward = Steward(settings.flush_after_seconds, self._step_in)
         self._report = Drained("")
         self._noting = threading.Lock()
@@ -162,7 +161,9 @@ class Drain:
             begun = time.monotonic()
             end = self._run(claim)
             # First of all: what it ended as must not be in one thread's hands only.
-            self._batch.end(None if isinstance(end, Abandoned) else end)
+            self._batch.end(end if isinstance(end, Completed | EndedBadly) else None)
+            if isinstance(end, Interrupted):
+                self._interrupt(claim)
             took = time.monotonic() - begun
             tally.observe(STEP_SECONDS, took, claim.handler, _outcome(end))
             spent += took
@@ -175,13 +176,20 @@ class Drain:
             self._report.batches += 1
             tally.observe(BATCH_STEPS, ran)
 
-    def _run(self, claim: Claim) -> Completed | EndedBadly | Abandoned:
-        if self._audience is None:
-            return self._runner.run(claim)
-        self._audience.begin(claim)
+    def _run(self, claim: Claim) -> End:
+        if self._audience is not None:
+            self._audience.begin(claim)
         end = self._runner.run(claim)
-        self._audience.end(json.loads(end.failure)["error_class"] if isinstance(end, EndedBadly) else None)
+        if self._audience is not None:
+            self._audience.end(
+                json.loads(end.failure)["error_class"] if isinstance(end, EndedBadly) else None
+            )
         return end
+
+    def _interrupt(self, claim: Claim) -> None:
+        key = (claim.workflow_id, claim.step, claim.attempt)
+        self._ring(self._patiently(lambda: self._queue.interrupt([key])))
+        self._report.given_back += 1
 
     def _claim(self, queue: str) -> None:
         """Claim what is due. Fewer than asked for means dry: what comes later brings a bell of its own."""
@@ -305,7 +313,8 @@ class Drain:
 
     def _pass_on(self, queue: str) -> None:
         self._give_back(self._batch.take_todo())
-        if not self._is_stopping() and not self._is_stuck():
+        others_go_on = self._watch is None or not self._watch.stopping
+        if others_go_on and not self._is_stuck():
             self._bell.ring([queue])
 
     def _ring(self, queues: Iterable[str]) -> None:
@@ -315,7 +324,10 @@ class Drain:
             self._bell.ring(ringing)
 
     def _is_stopping(self) -> bool:
-        return self._watch is not None and self._watch.stopping
+        """Return whether this process is to end: with its worker, or alone."""
+        if self._watch is None or self._place is None:
+            return False
+        return self._watch.stopping or self._place.leaving
 
     def _is_stuck(self) -> bool:
         """Whether nothing can be recorded here: to run more would only lose more."""
@@ -367,7 +379,7 @@ class Drain:
         self._steward.watch(self._batch)
 
 
-def _outcome(end: Completed | EndedBadly | Abandoned) -> str:
+def _outcome(end: End) -> str:
     match end:
         case Completed():
             return "complete"
@@ -375,6 +387,8 @@ def _outcome(end: Completed | EndedBadly | Abandoned) -> str:
             return end.outcome
         case Abandoned():
             return "abandoned"
+        case Interrupted():
+            return "interrupted"
 
 
 def _fields(report: Drained) -> dict[str, object]:

@@ -35,13 +35,19 @@ class Guard:
         bell: Bell,
         route: Callable[[EndedBadly], EndedBadly],
         how_ended: Callable[[int], str | None] | None = None,
+        *,
+        grace_seconds: float = 0.0,
     ) -> None:
-        """`route`: gives a bad end its retry queue; `how_ended`: as `end_of_process`; tests give another."""
+        """`route`: gives a bad end its retry queue; `how_ended`: as `end_of_process`; tests give another.
+
+        `grace_seconds`: how long a process that was asked to end by itself may still run its step.
+        """
         self._watch = watch
         self._queue = queue
         self._bell = bell
         self._route = route
         self._how_ended = how_ended or end_of_process
+        self._grace = grace_seconds
         self._killed: dict[int, Running] = {}
         self._interrupted: dict[int, Running] = {}
 
@@ -52,21 +58,26 @@ class Guard:
             DatabaseUnreachable: the dead stay in their slots; look again.
         """
         dealt = 0
+        now = time.monotonic()
         for seat in list(self._watch.seats()):
             ended = self._how_ended(seat.pid)
             if ended is not None:
                 self._bury(seat, ended)
                 dealt += 1
-            elif seat.running is not None and time.monotonic() >= seat.running.kill_at:
+            elif seat.running is not None and now >= seat.running.kill_at:
                 self._kill(seat, seat.running)
+            elif seat.leaving_since is not None and now >= seat.leaving_since + self._grace:
+                self._interrupt(seat)
         return dealt
 
     def interrupt_all(self) -> None:
         """Kill the processes that still run a step when a shutdown can wait no longer; counted as nothing."""
         for seat in self._watch.seats():
-            if seat.running is not None and seat.pid != os.getpid() and seat.pid not in self._interrupted:
-                self._interrupted[seat.pid] = seat.running
-                os.kill(seat.pid, signal.SIGKILL)
+            self._interrupt(seat)
+
+    def runs_here(self) -> bool:
+        """Return whether a step runs in this process itself, where nothing but its end interrupts it."""
+        return any(seat.running is not None and seat.pid == os.getpid() for seat in self._watch.seats())
 
     def close(self) -> None:
         """End what still runs as interrupted and give everything back; the children must be dead or idle."""
@@ -95,11 +106,17 @@ class Guard:
             pid=seat.pid,
         )
 
+    def _interrupt(self, seat: Seat) -> None:
+        if seat.running is not None and seat.pid != os.getpid() and seat.pid not in self._interrupted:
+            self._interrupted[seat.pid] = seat.running
+            os.kill(seat.pid, signal.SIGKILL)
+
     def _bury(self, seat: Seat, ended: str) -> None:
         rung: list[str] = []
         but = []
         running = seat.running
-        if running is not None and self._interrupted.get(seat.pid) == running:
+        if running is not None and seat.pid in self._interrupted:
+            # Maybe not what it ran when it was killed; but what it ran then was killed by us.
             rung += self._queue.interrupt([(running.workflow_id, running.step, running.attempt)])
         elif running is not None:
             end = self._end(seat.pid, running, ended)
@@ -121,6 +138,7 @@ class Guard:
         rung += self._queue.give_back_of(seat.pid, but=but)
         self._watch.free(seat.index)
         self._killed.pop(seat.pid, None)
+        self._interrupted.pop(seat.pid, None)
         self._bell.ring(rung)
 
     def _end(self, pid: int, running: Running, ended: str) -> EndedBadly:

@@ -24,6 +24,7 @@ from typing import Any
 from app.config import Settings
 from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid, ValueRefused
 from app.domain.jsonvalue import encode
+from app.domain.stopping import is_echo_of_stop
 from app.engine.watch import Place, Running
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
 from app.store.session import NOT_NOW
@@ -42,6 +43,16 @@ class Abandoned:
     """The attempt found out that it is no longer ours: nothing to record."""
 
     claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The stop of this process ended the attempt, not the step itself: to be given back."""
+
+    claim: Claim
+
+
+End = Completed | EndedBadly | Abandoned | Interrupted
 
 
 class Runner:
@@ -68,7 +79,7 @@ class Runner:
         self._alarm = _Alarm()
         self._lost: Claim | None = None
 
-    def run(self, claim: Claim) -> Completed | EndedBadly | Abandoned:
+    def run(self, claim: Claim) -> End:
         """Run the attempt; the end comes back as a value, never as an exception of the handler."""
         started = time.monotonic()
         if self._place is not None:
@@ -86,6 +97,8 @@ class Runner:
         except JsonInvalid as problem:
             return self._bad(claim, _not_json(claim, problem), "failed")
         except BaseException as error:  # noqa: BLE001 - the door around users' code: all it raises becomes a value
+            if self._place is not None and self._place.leaving and is_echo_of_stop(error):
+                return Interrupted(claim)
             return self._bad(claim, error, "failed")
         finally:
             lines_belong_to_nothing()

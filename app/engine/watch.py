@@ -10,12 +10,17 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
 _SLOTS = 1024
-_SLOT = struct.Struct("<ii d i 16s 64s")  # pid, running, kill at (monotonic seconds), attempt, workflow, step
+_ATTEMPT = struct.Struct(
+    "<ii d i 16s 64s"
+)  # pid, running, kill at (monotonic seconds), attempt, workflow, step
+_LEAVING = struct.Struct("<d")  # monotonic seconds since which the process is to end; 0: it is not
+_SLOT = struct.Struct(_ATTEMPT.format + "d")
 _RUNNING_AT = 4
 _HEADER = 64
 _FREE = bytes(_SLOT.size)
@@ -39,11 +44,13 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One process as the main process sees it."""
+    """One process, or thread of a pool without processes, as the main process sees it."""
 
     index: int
     pid: int
     running: Running | None
+    leaving_since: float | None = None
+    """Monotonic seconds since which the process was asked to end by itself; None: it was not."""
 
 
 class Watch:
@@ -51,6 +58,8 @@ class Watch:
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, _HEADER + _SLOTS * _SLOT.size)
+        self._lock = threading.Lock()
+        self._taken: dict[tuple[int, int], int] = {}
 
     @property
     def stopping(self) -> bool:
@@ -62,20 +71,19 @@ class Watch:
         self._memory[0] = 1
 
     def sit(self) -> Place:
-        """Take a free slot for this process.
+        """Take a free slot for this thread; the same again if it has one.
 
         Raises:
-            RuntimeError: more processes than slots.
+            RuntimeError: more processes and threads than slots.
         """
-        pid = os.getpid()
-        for step in range(_SLOTS):
-            index = (pid + step) % _SLOTS
-            owner = _SLOT.unpack(self._raw(index))[0]
-            if owner in (0, pid):
-                place = Place(self._memory, _HEADER + index * _SLOT.size, pid)
-                place.clear()
-                return place
-        raise RuntimeError(f"a worker has at most {_SLOTS} processes")
+        pid, thread = os.getpid(), threading.get_ident()
+        with self._lock:
+            index = self._taken.get((pid, thread))
+            if index is None:
+                index = self._taken[pid, thread] = self._free_slot(pid)
+        place = Place(self._memory, _HEADER + index * _SLOT.size, pid)
+        place.clear()
+        return place
 
     def seats(self) -> Iterator[Seat]:
         """Yield every process that took a slot, with what it runs now."""
@@ -83,17 +91,28 @@ class Watch:
             raw = self._raw(index)
             if raw == _FREE:
                 continue
-            pid, running, kill_at, attempt, workflow, step = _SLOT.unpack(raw)
+            pid, running, kill_at, attempt, workflow, step, leaving = _SLOT.unpack(raw)
             if not running:
-                yield Seat(index, pid, None)
+                yield Seat(index, pid, None, leaving or None)
             elif raw == self._raw(index):
                 name = step.rstrip(b"\0").decode()
-                yield Seat(index, pid, Running(UUID(bytes=workflow), name, attempt, kill_at))
+                yield Seat(index, pid, Running(UUID(bytes=workflow), name, attempt, kill_at), leaving or None)
 
     def free(self, index: int) -> None:
         """Free the slot of a process that is dead."""
         start = _HEADER + index * _SLOT.size
         self._memory[start : start + _SLOT.size] = _FREE
+
+    def _free_slot(self, pid: int) -> int:
+        """Return the index of a slot that is nobody's, or was of a process that had our pid before us."""
+        ours = {index for (owner, _), index in self._taken.items() if owner == pid}
+        for step in range(_SLOTS):
+            index = (pid + step) % _SLOTS
+            owner = _SLOT.unpack(self._raw(index))[0]
+            if owner == 0 or (owner == pid and index not in ours):
+                self._memory[_HEADER + index * _SLOT.size : _HEADER + (index + 1) * _SLOT.size] = _FREE
+                return index
+        raise RuntimeError(f"a worker has at most {_SLOTS} processes")
 
     def _raw(self, index: int) -> bytes:
         start = _HEADER + index * _SLOT.size
@@ -101,7 +120,7 @@ class Watch:
 
 
 class Place:
-    """The slot of one process; it alone writes there.
+    """The slot of one process or thread; it alone writes there.
 
     It may be stopped between any two writes, for longer than two reads take: `running` is down while the rest
     is written, so that no half of an attempt is ever taken for one (and killed for it).
@@ -112,11 +131,22 @@ class Place:
         self._start = start
         self._pid = pid
         self._flag = start + _RUNNING_AT
+        self._leaving = start + _ATTEMPT.size
+
+    @property
+    def leaving(self) -> bool:
+        """True once this process was asked to end: claim nothing more."""
+        return bool(_LEAVING.unpack_from(self._memory, self._leaving)[0])
+
+    def leave(self, now: float) -> None:
+        """Say that this process was asked to end at `now` (monotonic seconds). The first counts."""
+        if not self.leaving:
+            _LEAVING.pack_into(self._memory, self._leaving, now)
 
     def show(self, running: Running) -> None:
         """Say which attempt runs from now on."""
         self._memory[self._flag] = 0
-        self._memory[self._start : self._start + _SLOT.size] = _SLOT.pack(
+        self._memory[self._start : self._start + _ATTEMPT.size] = _ATTEMPT.pack(
             self._pid,
             0,
             running.kill_at,
@@ -129,6 +159,6 @@ class Place:
     def clear(self) -> None:
         """Say that nothing runs."""
         self._memory[self._flag] = 0
-        self._memory[self._start : self._start + _SLOT.size] = _SLOT.pack(
+        self._memory[self._start : self._start + _ATTEMPT.size] = _ATTEMPT.pack(
             self._pid, 0, 0.0, 0, bytes(16), b""
         )

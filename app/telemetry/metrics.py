@@ -91,7 +91,7 @@ SETTLE_SECONDS: Final = _measured(
 BATCH_STEPS: Final = _measured("remand_batch_steps", "Steps that ran between two settles.", "", _SIZES)
 STEP_SECONDS: Final = _measured(
     "remand_step_duration_seconds",
-    "Time in a handler. Outcome: complete, failed, timed_out, abandoned (its claim was lost).",
+    "Time in a handler. Outcome: complete, failed, timed_out, abandoned (claim lost), interrupted (a stop).",
     "handler outcome",
     _LONG,
 )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -238,6 +241,49 @@ def test_a_step_that_says_it_was_cancelled_but_was_not_has_failed(harness: Harne
     harness.drain()
 
     assert [one.outcome for one in harness.attempts(workflow_id)] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "asked", "outcome"),
+    [
+        (lambda: sys.exit(-241), False, "failed"),
+        (lambda: sys.exit(-241), True, "failed"),
+        (lambda: killed(-signal.SIGTERM), False, "failed"),
+        (lambda: killed(-signal.SIGTERM), True, "interrupted"),
+        (lambda: killed(128 + signal.SIGHUP, wrapped=True), True, "interrupted"),
+        (lambda: killed(1), True, "failed"),
+        (lambda: killed(-signal.SIGKILL), True, "failed"),
+    ],
+)
+def test_only_the_echo_of_a_stop_is_an_interruption(
+    harness: Harness, database_url: str, raised: Callable[[], None], asked: bool, outcome: str
+) -> None:
+    watch = Watch()
+    settings = harness.settings.model_copy(update={"database_url": database_url})
+    runtime = Runtime(settings, bell=harness.bell, clock=harness.clock)
+    drain = runtime.drain(harness.worker.id, watch, harness.handlers)
+    place = watch.sit()
+
+    def play(_ctx: Any) -> None:
+        if asked:
+            place.leave(1.0)
+        raised()
+
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=play)
+    workflow_id = harness.submit("t/one", "x")
+
+    drain.run("steps")
+    runtime.database.dispose()
+
+    assert [one.outcome for one in harness.attempts(workflow_id)] == [outcome]
+
+
+def killed(returncode: int, *, wrapped: bool = False) -> None:
+    error = subprocess.CalledProcessError(returncode, ["ffmpeg"])
+    if wrapped:
+        raise RuntimeError("the video could not be made") from error
+    raise error
 
 
 def test_threads_of_a_worker_do_not_give_back_what_another_runs(harness: Harness, database_url: str) -> None:

@@ -42,7 +42,9 @@ class Yard:
     def new_guard(self, database: Database | None = None) -> Guard:
         routing = Routing(self.harness.engine.templates, self.harness.settings)
         queue = self.queue(database)
-        return Guard(self.watch, queue, self.harness.bell, lambda one: routing.route([one])[0])
+        return Guard(
+            self.watch, queue, self.harness.bell, lambda one: routing.route([one])[0], grace_seconds=IN_TIME
+        )
 
     def queue(self, database: Database | None = None) -> RunQueue:
         """The run queue as this process sees it."""
@@ -65,12 +67,16 @@ class Yard:
         self.harness.bell.take()
         return ids
 
-    def child(self, k: int = 1, *, runs: bool = True, kill_in: float = IN_TIME) -> int:
+    def child(
+        self, k: int = 1, *, runs: bool = True, kill_in: float = IN_TIME, leaving_since: float | None = None
+    ) -> int:
         """Fork a child that claims `k` steps and runs the first, if it `runs`; return its pid."""
 
         def work() -> None:
             claims = self.queue().claim("steps", k)
             place = self.watch.sit()
+            if leaving_since is not None:
+                place.leave(leaving_since)
             if runs:
                 first = claims[0]
                 kill_at = time.monotonic() + kill_in
@@ -208,6 +214,20 @@ def test_what_a_shutdown_interrupts_is_counted_as_nothing(yard: Yard) -> None:
         step = yard.harness.step(each, "a")
         assert (step.state, step.failures, step.lost_attempts) == ("enqueued", 0, 0)
     assert yard.harness.bell.rings == ["steps", "steps"]
+
+
+@pytest.mark.parametrize(("asked_ago", "ends"), [(IN_TIME + 1, True), (IN_TIME - 60, False)])
+def test_a_child_that_was_asked_to_end_has_its_grace(yard: Yard, asked_ago: float, ends: bool) -> None:
+    [workflow_id] = yard.submitted()
+    busy = yard.child(leaving_since=time.monotonic() - asked_ago)
+
+    yard.guard.look()
+    if ends:
+        died(busy)
+        yard.guard.look()
+
+    assert yard.attempts(workflow_id) == [[(1, "interrupted" if ends else "running")]]
+    assert ends or end_of_process(busy) is None
 
 
 def test_a_worker_that_leaves_gives_everything_back(yard: Yard) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from uuid import UUID
 
 import pytest
@@ -172,3 +173,41 @@ def test_a_process_stopped_between_two_writes_shows_a_whole_attempt_or_none() ->
         (FIRST.kill_at, FIRST.attempt),
         (OTHER.kill_at, OTHER.attempt),
     ]
+
+
+def test_a_process_that_was_asked_to_end_says_since_when_whatever_it_runs() -> None:
+    watch = Watch()
+    place = watch.sit()
+
+    place.leave(5.0)
+    place.leave(9.0)
+    place.show(FIRST)
+    seen = list(watch.seats())
+    place.clear()
+
+    assert [(seat.running, seat.leaving_since) for seat in [*seen, *watch.seats()]] == [
+        (FIRST, 5.0),
+        (None, 5.0),
+    ]
+    assert (place.leaving, watch.stopping) == (True, False)
+
+
+def test_threads_of_one_process_sit_side_by_side() -> None:
+    watch = Watch()
+    watch.sit().show(FIRST)
+    other = threading.Thread(target=lambda: watch.sit().show(OTHER))
+    other.start()
+    other.join()
+
+    assert {seat.pid for seat in watch.seats()} == {os.getpid()}
+    assert sorted(seat.running.attempt for seat in watch.seats() if seat.running) == [3, 2**31 - 1]
+
+
+def test_the_slot_of_a_process_that_had_our_pid_is_ours_and_forgets_that_it_was_leaving() -> None:
+    watch = Watch()
+    before = Watch()
+    before._memory = watch._memory
+    before.sit().leave(1.0)
+
+    assert watch.sit().leaving is False
+    assert [(seat.pid, seat.leaving_since) for seat in watch.seats()] == [(os.getpid(), None)]

@@ -1,0 +1,29 @@
+"""What a stop looks like to a step: which signals ask a process to end, and which errors are their echo."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
+"""What supervisors, closed terminals and people send to end a process."""
+_SHELL_BASE = 128
+_ENDS = frozenset({-number for number in STOP_SIGNALS} | {_SHELL_BASE + number for number in STOP_SIGNALS})
+
+
+def is_echo_of_stop(error: BaseException) -> bool:
+    """Return whether an error says that a program the step had started ended by a signal that asks to end.
+
+    A stop of a whole group reaches it, too: what it says then is no failure of the step. A `sys.exit()` of
+    the handler's own is none of this.
+    """
+    return any(getattr(each, "returncode", None) in _ENDS for each in _chain(error))
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
