@@ -76,7 +76,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
         "broker_connection_max_retries": None,
         "broker_pool_limit": 10,
         "broker_transport_options": transport_options(settings.broker_url or ""),
-        "beat_scheduler": "celery.beat:Scheduler",
+        "beat_scheduler": "workers.beat:Scheduler",
         "beat_max_loop_interval": 1,
         "beat_schedule": {
             name: {

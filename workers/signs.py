@@ -1,6 +1,7 @@
 """Signs of life for health checks: files in /run/remand that are touched, where there is such a folder.
 
-`heard`: a worker's main process took a message from the broker. `rung`: beat has put one there.
+`heard`: a worker's main process took a message from the broker. `rung`: beat has put one there, or saw that
+as many lie there as may.
 """
 
 from __future__ import annotations
@@ -29,9 +30,15 @@ def _in_beat(**_: Any) -> None:
         after_task_publish.connect(_rung)
 
 
+def rung() -> None:
+    """Leave the sign of a beat that does its work."""
+    if SIGNS.is_dir():
+        (SIGNS / "rung").touch()
+
+
 def _heard(**_: Any) -> None:
     (SIGNS / "heard").touch()
 
 
 def _rung(**_: Any) -> None:
-    (SIGNS / "rung").touch()
+    rung()

@@ -169,12 +169,16 @@ def _dead_queues(engine: Engine) -> Iterator[Figure]:
 
 def _sweeps(engine: Engine) -> Iterator[Figure]:
     runs = {one.name: one for one in sweep_runs.sweep_runs(engine.database)}
+    heard_at = sweep_runs.first_heard(engine.database)
+    for name in {**BEAT_SCHEDULE, **runs}:
+        # One that never went well is late once somebody has listened for it that long.
+        run = runs.get(name)
+        well_at = (run and run.last_success_at) or heard_at
+        if well_at is not None:
+            yield m.SWEEP_SUCCESS, (name,), well_at.timestamp()
     for name, entry in BEAT_SCHEDULE.items():
         yield m.SWEEP_INTERVAL, (name,), getattr(engine.settings, entry.interval)
-        if name not in runs:
-            yield m.SWEEP_SUCCESS, (name,), 0
     for name, run in runs.items():
-        yield m.SWEEP_SUCCESS, (name,), run.last_success_at.timestamp() if run.last_success_at else 0
         yield m.SWEEP_LAST_SECONDS, (name,), run.last_duration_seconds
         yield m.SWEEP_FAILURES_IN_A_ROW, (name,), run.failures_in_a_row
         yield m.SWEEP_RUNS, (name,), run.runs

@@ -46,7 +46,8 @@ def resume_queue(engine: Engine, queue: str, *, by: str, reason: str | None = No
         QueueNotFound: no such queue is known.
     """
     with engine.database.begin() as connection:
-        ended = pauses.resume(connection, queue)
+        now = engine.now(connection)
+        ended = pauses.resume(connection, queue, now)
         if ended is not None:
             before = {
                 "paused": True,
@@ -55,7 +56,6 @@ def resume_queue(engine: Engine, queue: str, *, by: str, reason: str | None = No
                 "reason": ended.reason,
             }
             entry = Entry("queue.resume", "queue", queue, before=before, after={"paused": False})
-            now = engine.now(connection)
             audit.record(connection, entry, by=by, via=via, reason=reason, now=now)
     if ended is None:
         check_known(engine, queue)

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.store.session import Database
 from app.store.tables import pauses as table
-from app.store.tables import template_pauses
+from app.store.tables import queue_service, template_pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,24 @@ def pause(connection: sa.Connection, queue: str, *, by: str, reason: str | None,
     return row.first() is not None
 
 
-def resume(connection: sa.Connection, queue: str) -> Pause | None:
-    """End the pause of a queue and return it; None if it is not paused. Transaction: joins. Idempotent."""
+def resume(connection: sa.Connection, queue: str, now: datetime) -> Pause | None:
+    """End the pause of a queue and return it; None if it is not paused. Transaction: joins. Idempotent.
+
+    What waits in the queue is as young as if it had been submitted `now`.
+    """
     row = connection.execute(
         sa.delete(table)
         .where(table.c.queue == queue)
         .returning(table.c.queue, table.c.since, table.c.by, table.c.reason)
     ).first()
-    return None if row is None else Pause(*row)
+    if row is None:
+        return None
+    connection.execute(
+        insert(queue_service)
+        .values(queue=queue, resumed_at=now)
+        .on_conflict_do_update(index_elements=["queue"], set_={"resumed_at": now})
+    )
+    return Pause(*row)
 
 
 def pauses(database: Database) -> list[Pause]:

@@ -101,7 +101,7 @@ class Standing:
 
 def said(lifecycle: Lifecycle, limits: Limits) -> str:
     """Return what the database functions go by, as JSON."""
-    told = {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause}
+    told = {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause, "away": limits.away}
     return json.dumps({**lifecycle.model_dump(mode="json"), **told}, sort_keys=True)
 
 

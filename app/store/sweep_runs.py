@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from app.clock import Clock
+from app.domain.queues import MAINTENANCE
 from app.store.session import Database
 
 # Only columns without an index change: Postgres writes a new version of the row onto the same page.
@@ -119,3 +120,22 @@ def sweep_runs(database: Database) -> list[SweepRun]:
         " left join remand.workers w on w.id = s.worker order by s.name"
     )
     return [SweepRun(*row) for row in rows]
+
+
+def success_ages(database: Database) -> dict[str, float]:
+    """Return how many seconds ago each sweep last went well; none that never did. Transaction: own."""
+    rows = database.call(
+        "select name, extract(epoch from clock_timestamp() - last_success_at)::float"
+        " from remand.sweep_runs where last_success_at is not null"
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def first_heard(database: Database) -> datetime | None:
+    """Return since when somebody listens for sweeps, with or without breaks; None: nobody ever did.
+
+    Transaction: own.
+    """
+    rows = database.call("select min(started_at) from remand.workers where %s = any(queues)", (MAINTENANCE,))
+    first: datetime | None = rows[0][0]
+    return first

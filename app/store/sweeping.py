@@ -64,6 +64,13 @@ class Limits:
     silent: float
     pause: float
     """For so long after a restart of Postgres nobody is declared dead."""
+    away: float
+    """Without a sweep, or a worker of a queue, for so long: what waits there grows no older meanwhile."""
+
+
+def note_service(database: Database, limits: Limits, clock: Clock) -> None:
+    """Note which queues have workers, and since when they had none. Transaction: own. Idempotent."""
+    database.call("select remand.note_service(%s, %s, %s)", (limits.silent, limits.away, clock.fixed()))
 
 
 def waiting_queues(database: Database) -> list[str]:

@@ -57,6 +57,9 @@ EventName = Literal[
     "sweep.ended",
     "sweep.failed",
     "sweep.recovered",
+    "beat.held",
+    "beat.goes_on",
+    "beat.unsure",
     "sweep.unnoted",
     "notification.sent",
     "notification.failed",
@@ -286,6 +289,17 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         ),
         "sweep.recovered": EventSpec(
             INFO, "A sweep that had failed goes well again.", ("sweep", "failures", "failing_seconds")
+        ),
+        "beat.held": EventSpec(
+            WARNING,
+            "Beat rings no more for now: nobody takes its ticks, or the broker takes none. None is lost.",
+            ("queue", "reason"),
+        ),
+        "beat.goes_on": EventSpec(INFO, "Beat rings again what it held.", ("queue",)),
+        "beat.unsure": EventSpec(
+            WARNING,
+            "Beat could not read what is overdue; it rings by its own clock and asks again.",
+            ("error",),
         ),
         "sweep.unnoted": EventSpec(
             WARNING,

@@ -184,7 +184,9 @@ SWEEP_INTERVAL: Final = _gauge(
     "remand_sweep_interval_seconds", "How often the sweep should run, as set.", "sweep"
 )
 SWEEP_SUCCESS: Final = _gauge(
-    "remand_sweep_last_success_timestamp_seconds", "When the sweep last went well; 0: never.", "sweep"
+    "remand_sweep_last_success_timestamp_seconds",
+    "When the sweep last went well; while it never did, since when somebody listens for it.",
+    "sweep",
 )
 SWEEP_LAST_SECONDS: Final = _gauge(
     "remand_sweep_last_duration_seconds", "How long its last run took.", "sweep"

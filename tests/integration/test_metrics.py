@@ -87,7 +87,7 @@ def test_an_empty_site_has_numbers_too(scrape: Scrape) -> None:
     assert found.one("dlq_closed_total", "requeued", "permanent_failure") == 0, (
         "else its first has no increase"
     )
-    assert set(found.all("sweep_last_success_timestamp_seconds").values()) == {0.0}
+    assert found.all("sweep_last_success_timestamp_seconds") == {}, "nobody has listened yet: nothing is late"
     assert (found.one("workers_lost_total"), found.one("partition_creation_failures_total")) == (0, 0)
     assert found.one("look_duration_seconds") > 0
 
@@ -300,6 +300,9 @@ def test_a_sweep_tells_when_it_went_well_how_long_it_took_and_how_it_fails(
     def broken(_: Any) -> int:
         raise ValueError("broken")
 
+    harness.new_worker("remand.maintenance")
+    listens_since = harness.clock.now
+    harness.advance(10)
     swept(harness, "requeue", lambda _: 3, seconds=1.5)
     well = harness.clock.now
     swept(harness, "expire", lambda _: 2)
@@ -310,10 +313,11 @@ def test_a_sweep_tells_when_it_went_well_how_long_it_took_and_how_it_fails(
 
     found = scrape()
 
-    assert found.nonzero("sweep_last_success_timestamp_seconds") == {
-        ("requeue",): well.timestamp(), ("expire",): well.timestamp(),
-    }  # fmt: skip
-    assert found.one("sweep_last_success_timestamp_seconds", "prune") == 0
+    assert found.all("sweep_last_success_timestamp_seconds") == {
+        **{(name,): listens_since.timestamp() for name in BEAT_SCHEDULE},
+        ("requeue",): well.timestamp(),
+        ("expire",): well.timestamp(),
+    }
     assert found.one("sweep_last_duration_seconds", "requeue") == 1.5
     assert found.all("sweep_runs_total") == {("requeue",): 1, ("expire",): 3}
     assert found.all("sweep_moved_total") == {("requeue",): 3, ("expire",): 2}

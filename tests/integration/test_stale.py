@@ -253,6 +253,7 @@ def test_from_when_a_person_lets_it_go_on_its_lifetime_begins_anew(harness: Harn
     harness.advance(40 * DAY)
     harness.worker.beat()
     harness.database.call("update remand.workers set queues = queues || '{far}'")
+    harness.serve("far")
     resume_workflow(harness.engine, workflow, ANN)
     resume_queue(harness.engine, "far", by="ann")
 

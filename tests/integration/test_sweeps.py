@@ -252,7 +252,7 @@ def test_a_poison_step_is_dead_after_its_own_limit_while_others_go_on(harness: H
 def test_after_a_restart_of_the_server_nobody_is_declared_dead_at_once(harness: Harness) -> None:
     claimed(harness)
     harness.advance(31)
-    patient = Limits(gone=3, silent=30, pause=1e9)
+    patient = Limits(gone=3, silent=30, pause=1e9, away=60)
 
     alive = sweeping.heard_queues(harness.database, patient, harness.clock)
     orphans = sweeping.find_orphans(harness.database, harness.clock, patient, 10)

@@ -128,6 +128,16 @@ class Harness:
         self.handlers = Handlers()
         self.queues = ["steps", *RETRY_QUEUES]
         self._worker: Worker | None = None
+        # Somebody is there all the time, whatever the clock does: test_unserved has it otherwise.
+        self.serve(*self.queues, "remand.maintenance")
+
+    def serve(self, *queues: str) -> None:
+        """Note that queues have workers all the time."""
+        self.database.call(
+            "insert into remand.queue_service (queue, served_at) select unnest(%s), 'infinity'"
+            " on conflict (queue) do update set served_at = 'infinity', unserved = '{}'",
+            (list(queues),),
+        )
 
     @property
     def worker(self) -> Worker:

@@ -36,6 +36,8 @@ class Rung:
 
 def ring(engine: Engine) -> Rung:
     """Sweep once. Transaction: one for each 500 retries woken. Idempotent: a woken retry waits no more."""
+    # First of all: what was away until now must not make anything old.
+    sweeping.note_service(engine.database, limits_of(engine.settings), engine.clock)
     woken = 0
     while True:
         taken, _ = sweeping.wake_due(engine.database, engine.clock, WAKE_BATCH)

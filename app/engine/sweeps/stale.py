@@ -113,7 +113,7 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
     for one in died:
         log_taken(one)
     for taken in due:
-        observe(TIME_UNTIL_STALE, (now - taken.born_at).total_seconds(), taken.why)
+        observe(TIME_UNTIL_STALE, (now - min(taken.born_at, taken.since)).total_seconds(), taken.why)
     return _workflows(one.kept for one in died), _workflows(one.dropped for one in died)
 
 

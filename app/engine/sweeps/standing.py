@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from app.domain.queues import MAINTENANCE
 from app.engine.context import Engine
 from app.engine.sweeps.runs import NOTE_SECONDS
-from app.store import diagnosis, sweep_runs
+from app.store import sweep_runs
 from app.store.sweep_runs import SweepRun
-from app.store.workers import WorkerRow
 from beat_schedule import BEAT_SCHEDULE
 
 INTERVALS = 3
@@ -89,10 +86,9 @@ class SweepStanding:
 def sweeps(engine: Engine) -> list[SweepStanding]:
     """Return every sweep that beat rings, in the order of its schedule."""
     known = {one.name: one for one in sweep_runs.sweep_runs(engine.database)}
-    live = diagnosis.live_workers(engine.database, engine.settings, engine.clock)
     with engine.database.begin() as connection:
         now = engine.now(connection)
-    heard_since = _heard_since(live)
+    heard_since = sweep_runs.first_heard(engine.database)
     return [_standing(engine, name, known.get(name), heard_since, now) for name in BEAT_SCHEDULE]
 
 
@@ -107,8 +103,3 @@ def _standing(
     waited = None if since is None else (now - since).total_seconds()
     age = None if well_at is None else max(0.0, (now - well_at).total_seconds())
     return SweepStanding(name, interval, run, age, waited is not None and waited > patience)
-
-
-def _heard_since(live: Iterable[WorkerRow]) -> datetime | None:
-    """Return since when a worker that lives listens for sweeps; None: none does."""
-    return min((one.started_at for one in live if MAINTENANCE in one.queues), default=None)

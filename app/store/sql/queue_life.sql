@@ -11,7 +11,6 @@ language sql stable set enable_seqscan = off set jit = off as $$
          exists (select from remand.pauses z where z.queue = u.queue),
          greatest((select max(w.heartbeat_at) from remand.workers w where u.queue = any(w.queues)),
                   (select min(a.started_at) from alive a)),
-         (select a.at from remand.audit_log a where a.kind = 'queue' and a.subject = u.queue
-             and a.verb = 'queue.resume' order by a.id desc limit 1)
+         (select s.resumed_at from remand.queue_service s where s.queue = u.queue)
     from unnest(p_queues) u(queue)
 $$;

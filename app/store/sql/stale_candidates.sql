@@ -7,6 +7,7 @@ language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_live int[]; v_process timestamptz; v_retry timestamptz; v_still timestamptz; v_unheard text[];
+  v_gaps tstzmultirange := (select g.gaps from remand.queue_gaps('{}', p_settings, p_now) g);
 begin
   with recursive live(t) as (
     (select f.template_id from remand.workflows f where f.paused_at is null and f.state not in
@@ -39,9 +40,10 @@ begin
   select c.id
     from (
       select x.id from remand.lifecycles(p_settings, v_live) c, lateral (
+        select p_now - make_interval(secs => c.lifetime * case when p_warning then c.share else 1 end) bound) b, lateral (
         select y.id from remand.workflows y where y.template_id = c.template_id and y.paused_at is null and y.state not in
            ('complete', 'error', 'cancelled', 'resolved_manually', 'blocked_by_failures')
-           and y.created_at <= p_now - make_interval(secs => c.lifetime * case when p_warning then c.share else 1 end)
+           and y.created_at <= b.bound - remand.passed_over(v_gaps, b.bound, p_now)
         offset 0) x
       union
       select q.workflow_id from unnest(v_unheard) u(queue), lateral remand.lanes(u.queue, 0, p_now) l, lateral (

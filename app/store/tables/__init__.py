@@ -24,7 +24,7 @@ from app.store.tables.letters import (
     queue_settings,
 )
 from app.store.tables.notices import notification_targets, notifications
-from app.store.tables.queues import pauses, run_queue, template_pauses, workers
+from app.store.tables.queues import pauses, queue_service, run_queue, template_pauses, workers
 from app.store.tables.redrives import redrive_items, redrives
 from app.store.tables.requests import idempotency_keys
 from app.store.tables.sweeps import staleness_settings, sweep_figures, sweep_runs
@@ -58,6 +58,7 @@ __all__ = [
     "notification_targets",
     "notifications",
     "pauses",
+    "queue_service",
     "queue_settings",
     "redrive_items",
     "redrives",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, TSTZMULTIRANGE
 
 from app.domain.states import Gate, Phase
 from app.store.tables.columns import column, instant, metadata, one_of
@@ -84,6 +84,16 @@ pauses = sa.Table(
     column("by", sa.Text, "who paused it"),
     column("reason", sa.Text, "a person's words", nullable=True),
     comment="Paused queues: what is in them waits and is not lost.",
+)
+
+queue_service = sa.Table(
+    "queue_service",
+    metadata,
+    column("queue", sa.Text, "Celery queue", primary_key=True),
+    column("served_at", instant, "when a worker of it was last noted; null: never", nullable=True),
+    column("unserved", TSTZMULTIRANGE, "when it had none, the newest hundred spans", server_default="{}"),
+    column("resumed_at", instant, "when a person last let it go on; null: never", nullable=True),
+    comment="When queues had workers, kept by the ring sweep: what waits while there is none grows no older.",
 )
 
 template_pauses = sa.Table(

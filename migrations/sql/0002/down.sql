@@ -11,3 +11,4 @@ alter table remand.workflows_archive drop column conditional;
 alter table remand.template_steps drop column after;
 
 alter table remand.template_steps drop column input;
+drop table remand.queue_service;

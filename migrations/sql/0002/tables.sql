@@ -27,3 +27,22 @@ comment on column remand.steps_archive.after is
 create index steps_conditional on remand.steps (workflow_id) where after is not null and state = 'pending';
 insert into remand.transition_rule (kind, from_state, event, to_state) values
   ('step', 'cancelled', 'restart', 'pending');
+create table remand.queue_service (
+  queue text constraint pk_queue_service primary key,
+  served_at timestamptz,
+  unserved tstzmultirange not null default '{}',
+  resumed_at timestamptz);
+comment on table remand.queue_service is 'When queues had workers, kept by the ring sweep: what waits while there is none grows no older.';
+comment on column remand.queue_service.queue is 'Celery queue';
+comment on column remand.queue_service.served_at is 'when a worker of it was last noted; null: never';
+comment on column remand.queue_service.unserved is 'when it had none, the newest hundred spans';
+comment on column remand.queue_service.resumed_at is 'when a person last let it go on; null: never';
+
+-- What the registry of workers and the audit log knew until now.
+insert into remand.queue_service (queue, served_at, resumed_at)
+select coalesce(s.queue, r.queue), s.served_at, r.resumed_at
+  from (select u.queue, max(w.heartbeat_at) served_at
+          from remand.workers w, unnest(w.queues) u(queue) group by u.queue) s
+  full join (select a.subject queue, max(a.at) resumed_at
+               from remand.audit_log a where a.kind = 'queue' and a.verb = 'queue.resume' group by a.subject) r
+    on r.queue = s.queue;
