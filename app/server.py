@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -27,11 +28,14 @@ from app.runtime import Runtime
 from app.telemetry import configure_logging, log, tally
 from app.web import errors, login, metrics
 from app.web.boundary import Boundary
+from app.web.door import protocol
 from app.web.gate import Gate
 from app.web.place import Place
 from remand.errors import RemandError
 
 _BACKLOG = 256
+_MOST_CONNECTIONS = 1000
+_FILES = 4 * _MOST_CONNECTIONS
 
 
 def create(runtime: Runtime | None = None) -> ASGIApp:
@@ -80,6 +84,7 @@ def main() -> None:
     try:
         runtime = _runtime()
         web = runtime.settings.web
+        _allow_files()
         door = _listen(web.host, web.port)
         port = door.getsockname()[1]
         log("server.started", host=web.host, port=port)
@@ -88,6 +93,14 @@ def main() -> None:
     except RemandError as error:
         report(error, as_json=False)
         sys.exit(error.exit_code)
+
+
+def _allow_files() -> None:
+    """Let this process have the files that its connections are; many systems begin with 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -108,7 +121,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return door
 
 
-def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:  # noqa: ARG001
+def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:
     return Config(
         app,
         # Every request has one line of ours; uvicorn's own lines go where ours go.
@@ -118,9 +131,12 @@ def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:  # noqa: ARG001
         server_header=False,
         # `Place` believes whom the settings trust.
         proxy_headers=False,
+        http=protocol(web),
+        # So many are let in at once before the first is looked at.
+        backlog=_BACKLOG,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
-        limit_concurrency=1000,
+        limit_concurrency=_MOST_CONNECTIONS,
         ws="none",
     )
 

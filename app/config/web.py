@@ -70,6 +70,19 @@ class WebSettings(BaseModel):
     max_body_bytes: Count = Field(
         2_097_152, ge=1024, le=209_715_200, description="Largest body of a request, in bytes."
     )
+    header_seconds: Seconds = Field(
+        10.0, ge=0.1, le=300, description="Seconds a client may take to send the head of a request."
+    )
+    body_seconds: Seconds = Field(
+        30.0, ge=0.1, le=3600, description="Seconds a client may take to send the body of a request."
+    )
+    strangers: Count = Field(
+        200,
+        ge=1,
+        le=800,
+        description="Connections by which nobody was recognised yet, at most: of more, the oldest that keeps "
+        "the server waiting is ended. All connections may be 1000.",
+    )
     threads: Count = Field(
         16,
         ge=1,

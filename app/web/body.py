@@ -10,12 +10,11 @@ from starlette.types import Message, Receive
 
 from app.domain.errors import BodyTooLarge
 
-READ_SECONDS = 30.0
 _MOST_FIELDS = 2000
 _FORM = "application/x-www-form-urlencoded"
 
 
-async def read(request: Request, max_bytes: int) -> bytes:
+async def read(request: Request, max_bytes: int, seconds: float) -> bytes:
     """Return the body.
 
     Raises:
@@ -27,7 +26,7 @@ async def read(request: Request, max_bytes: int) -> bytes:
         raise _too_large(max_bytes)
     parts: list[bytes] = []
     size = 0
-    async with asyncio.timeout(READ_SECONDS):
+    async with asyncio.timeout(seconds):
         async for part in request.stream():
             size += len(part)
             if size > max_bytes:

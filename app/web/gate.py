@@ -11,7 +11,7 @@ import hmac
 from urllib.parse import quote
 
 import anyio.to_thread
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -19,7 +19,7 @@ from app.domain.access import csrf_token
 from app.domain.errors import NotAllowed, NotSignedIn
 from app.engine import signin
 from app.runtime import Runtime
-from app.web import body, cookies, errors, hosts, pages
+from app.web import body, cookies, door, errors, hosts, pages
 from app.web.identity import Caller, remember, wants_json
 from remand.errors import RemandError
 
@@ -37,6 +37,8 @@ PUBLIC = frozenset(
 """Routes for everybody. They tell nothing that somebody who was refused could not guess."""
 PUBLIC_FOLDER = "/static/"
 LOGIN = "/login"
+MOST_OF_STRANGERS = 16_384
+"""Bytes of a body that somebody may send who was not recognised: a name and a password."""
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -63,6 +65,8 @@ class Gate:
         except RemandError as error:
             refusal = self._refusal(request, error)
             await refusal(request.scope, request.receive, send)
+        except ClientDisconnect:
+            pass  # Nobody is left to be answered.
         except TimeoutError:
             late = errors.too_slow(request)
             await late(request.scope, request.receive, send)
@@ -74,16 +78,24 @@ class Gate:
         public = is_public(request.url.path)
         caller = None if public else await self._recognise(request)
         remember(request, caller)
-        if caller is None and not public:
+        if caller is not None:
+            door.recognised(request.scope)
+        elif not public:
             raise NotSignedIn("nobody is signed in", hint="send `Authorization: Bearer rmd_…`, or sign in")
         if request.method in _READS:
             return request.receive
         if caller is None or caller.csrf is not None:
             hosts.check_origin(request, self._web)
-        received = await body.read(request, self._web.max_body_bytes)
+        received = await self._body(request, caller)
         if caller is not None and caller.csrf is not None:
             _check_csrf(request, received, caller.csrf)
         return body.again(received, request.receive)
+
+    async def _body(self, request: Request, caller: Caller | None) -> bytes:
+        most = self._web.max_body_bytes
+        if caller is None:
+            most = min(most, MOST_OF_STRANGERS)
+        return await body.read(request, most, self._web.body_seconds)
 
     async def _recognise(self, request: Request) -> Caller | None:
         token = _bearer(request)

@@ -20,7 +20,7 @@ from app.domain.letter_filter import LetterFilter
 from app.engine import access, breakers, pauses, redrive
 from app.engine.operate import Who
 from app.runtime import Runtime
-from app.server import create
+from app.server import _uvicorn, create
 from remand.errors import PermanentError, RetryableError
 from tests.support.bell import RecordingBell
 from tests.support.engine import Harness
@@ -133,7 +133,8 @@ class Served:
             access.add_user(self.runtime.engine, str(role), role, PASSWORD, Who("setup"))
         self._door = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._door.getsockname()[1]}"
-        config = uvicorn.Config(create(self.runtime), log_config=None, timeout_graceful_shutdown=1)
+        config = _uvicorn(create(self.runtime), settings.web)
+        config.timeout_graceful_shutdown = 1
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._door],), daemon=True)
 
