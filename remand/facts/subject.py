@@ -49,7 +49,8 @@ class Profile:
     """What the class of an exception tells, its bases included, nearest first.
 
     `attributes`: those of `ATTRIBUTES` that the class has; all, where it computes its attributes.
-    `installed`: the names that are of installed packages, not Python's and not users' own.
+    `installed`: the names that are of installed packages, not Python's and not users' own. `foreign`: those
+    that are not built in.
     """
 
     names: tuple[str, ...]
@@ -59,6 +60,7 @@ class Profile:
     attributes: frozenset[str] = frozenset()
     is_open: bool = False
     installed: tuple[str, ...] = ()
+    foreign: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=1024)
@@ -76,7 +78,10 @@ def profile_of(cls: type) -> Profile:
 def profile_of_names(names: tuple[str, ...], installed: tuple[str, ...] = ()) -> Profile:
     """Return the profile of a class of which no more than its names is known."""
     packages = tuple(dict.fromkeys(name.partition(".")[0] for name in names))
-    return Profile(names, frozenset(names), packages, frozenset(packages), installed=installed)
+    foreign = frozenset(name for name in names if not name.startswith("builtins."))
+    return Profile(
+        names, frozenset(names), packages, frozenset(packages), installed=installed, foreign=foreign
+    )
 
 
 def _is_installed(package: str) -> bool:

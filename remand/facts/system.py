@@ -101,7 +101,7 @@ def gai(facts: Subject) -> Iterator[Key]:
 
 def gai_in_text(facts: Subject) -> Iterator[Key]:
     """Read the number from clients that keep the text of a failed look-up only; such numbers are negative."""
-    if found := _GAI_IN_TEXT.search(facts.text):
+    if " -" in facts.text and (found := _GAI_IN_TEXT.search(facts.text)):
         yield int(found[1] or found[2])
 
 

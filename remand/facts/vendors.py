@@ -68,13 +68,15 @@ def _is_like_mapping(response: object) -> bool:
 
 def _of_exception(facts: Subject) -> tuple[object, ...]:
     return (
-        *(facts.get(name) for name in _OWN_CODES),
+        *(facts.get(name) for name in _OWN_CODES if name in facts.present),
         facts.get("error"),
         _own_reason(facts),
     )
 
 
 def _of_holder(holder: object) -> tuple[object, ...]:
+    if type(holder) is dict:
+        return tuple(holder.get(name) for name in _NAMES_OF_CODES)
     if isinstance(holder, Mapping):
         return tuple(item(holder, name) for name in _NAMES_OF_CODES)
     return () if isinstance(holder, str) else (read(holder, "code"),)

@@ -177,6 +177,7 @@ _STATUSES: Final = (
         r"|credit balance|insufficient.(credit|funds|balance)|out of credits|(upgrade|change) your plan"
         r"|monthly (usage|spend(ing)?|included credits?)|billing (is )?(not (active"
         r"|enabled)|disabled)|payment required",
+        hints=("quota", "billing", "limit", "cap", "credit", "insufficient", "plan", "monthly", "payment"),
         confidence=0.9,
     ),
     Rule(

@@ -74,8 +74,9 @@ class Rule:
 
     `keys` are what the rule is looked up by: qualified class names (`type`, `base`, `fallback`), codes, or
     the top-level packages a text rule applies to (`*`: any). `text` is a pattern the message or the body
-    must also match, blind to case; `asked` demands that the server named a time to wait. Rules with a
-    condition go before those without. `confidence` is between 0 and 1. An empty `policy` means the policy
+    must also match, blind to case; one of the `hints` (lower case) stands in all that it matches: to look for
+    them first spares most texts the search. `asked` demands that the server named a time to wait. Rules with
+    a condition go before those without. `confidence` is between 0 and 1. An empty `policy` means the policy
     of the category.
     """
 
@@ -88,6 +89,7 @@ class Rule:
     policy: str = ""
     text: str = ""
     asked: bool = False
+    hints: tuple[str, ...] = ()
     confidence: float = 0.95
     pattern: re.Pattern[str] | None = field(init=False, default=None, compare=False, repr=False)
 

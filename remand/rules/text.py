@@ -32,6 +32,7 @@ RULES: Final = (
         PERMANENT,
         "a certificate was refused",
         _LIBS,
+        hints=("cert", "unknown", "mismatch", "match", "version"),
         confidence=_LOW,
         text=r"CERTIFICATE_VERIFY_FAILED|certificate verify failed|certificate has expired"
         r"|certificate signed by unknown"
@@ -49,6 +50,7 @@ RULES: Final = (
         r"|PROTOCOL_VERSION|ACCESS_DENIED|INSUFFICIENT_SECURITY)|TLSV1_UNRECOGNIZED_NAME"
         r"|NO_SHARED_CIPHER|UNSUPPORTED_PROTOCOL|UNSAFE_LEGACY_RENEGOTIATION|(DH|EE"
         r"|CA)_KEY_TOO_SMALL",
+        hints=("alert", "tls", "shared", "protocol", "legacy", "small"),
         confidence=_LOW,
     ),
     Rule(
@@ -58,6 +60,7 @@ RULES: Final = (
         PERMANENT,
         "no such host name",
         _LIBS,
+        hints=("known", "associated", "nodename", "notfound", "such", "unknownhost"),
         confidence=_LOW,
         text=r"name or service not known|no address associated with hostname"
         r"|nodename nor servname|\bENOTFOUND\b"
@@ -70,6 +73,18 @@ RULES: Final = (
         PERMISSION,
         "the login or the right was refused",
         _LIBS,
+        hints=(
+            "auth",
+            "api",
+            "credential",
+            "denied",
+            "passw",
+            "wrongpass",
+            "invalid",
+            "expired",
+            "access",
+            "40",
+        ),
         confidence=_LOW,
         text=r"authentication failed|invalid (api[- ]?key|credentials|username or password|token)\b"
         r"|permission denied|access denied"
@@ -121,6 +136,23 @@ RULES: Final = (
         NETWORK,
         "the connection failed or was dropped",
         _LIBS,
+        hints=(
+            "conn",
+            "time",
+            "unreach",
+            "route",
+            "resolution",
+            "pipe",
+            "closed",
+            "eof",
+            "retries",
+            "establish",
+            "addrinfo",
+            "hang",
+            "deadline",
+            "epipe",
+            "eai_",
+        ),
         confidence=_LOW,
         text=r"connection (refused|aborted|broken|reset( by peer)?|timed out"
         r"|closed( by)? (the )?(remote|peer|server))\b|timed out\b|read timeout"
@@ -143,6 +175,7 @@ RULES: Final = (
         PERMANENT,
         "the credit or the budget is spent; somebody has to look at billing",
         "the vendors' pages on billing",
+        hints=("limit", "insufficient", "credit", "payment", "billing"),
         confidence=_LOW,
         text=r"(spend(ing)?|budget|billing)( hard)? limit|insufficient (credits?|funds|balance)"
         r"|out of credits|payment required"
@@ -166,6 +199,7 @@ RULES: Final = (
         TRANSIENT,
         "the other side is not ready",
         _LIBS,
+        hints=("unavailable", "internal", "gateway", "again", "busy", "starting", "locked", "many"),
         confidence=_LOW,
         text=r"service (is )?(temporarily )?unavailable|temporarily unavailable"
         r"|internal server error|bad gateway|gateway time-?out"
