@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
+from uuid import UUID
 
 from app.config import Settings
 from app.domain.errors import Busy, DatabaseUnreachable
@@ -45,6 +46,8 @@ T = TypeVar("T")
 FOLLOW_SECONDS = 1.0
 """How long a drain goes on with the children of its own steps before they queue up with all others."""
 _PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+PARKED_AT_ONCE = 1_000
+"""Parked results that one call applies, of its own workflows or of others."""
 _BUSY_TRIES = len(_PAUSES_SECONDS)
 """How often ends that are recorded together are tried when others are in the way, before they are divided."""
 _LAST_TRIES = 3
@@ -103,6 +106,7 @@ class Drain:
         self._noting = threading.Lock()
         self._batch = Batch()
         self._maybe_more = False
+        self._contended: frozenset[UUID] = frozenset()
         self._claimed_at = 0.0
         # An answer was lost: this process may hold claims that it does not know of.
         self._doubtful = False
@@ -149,9 +153,29 @@ class Drain:
             self._reconcile()
             if last or self._is_stuck():
                 self._pass_on(queue)
-                return
+                break
             if not self._batch.waiting() and (self._maybe_more or queues_up):
                 self._claim(queue)
+            if not self._batch.waiting() and self._settle_contended():
+                self._claim(queue)
+        self._settle_contended()
+
+    def _settle_contended(self) -> bool:
+        """Apply what this drain had to park, now that it has nothing else to do; False: there was nothing.
+
+        Whoever held the workflow may have looked before it was parked, and there may be no rescue sweep.
+        """
+        contended, self._contended = self._contended, frozenset()
+        if not contended:
+            return False
+        try:
+            late = self._patiently(lambda: self._queue.settle_contended(contended, PARKED_AT_ONCE), 1)
+        except Busy:
+            # Somebody holds a workflow for long, a bulk verb perhaps: the rescue sweep applies what is left.
+            return False
+        self._ring(late.ring)
+        self._count_probes(late)
+        return True
 
     def _run_batch(self, queue: str) -> None:
         """Run what is claimed; stop early when a result must be committed at once or the worker stops."""
@@ -230,10 +254,12 @@ class Drain:
             self._ring(settled.ring)
             self._count_probes(settled)
             if settled.parked:
-                # Whoever held the workflow is likely done by now; if not, the rescue sweep applies it.
+                # Whoever held the workflow is likely done by now; if not, this drain looks again at its end.
                 late = self._patiently(lambda: self._queue.settle_parked(settled.parked))
                 self._ring(late.ring)
                 self._count_probes(late)
+                if late.counted < settled.parked:
+                    self._contended |= settled.contended
         unknown = [end for _, end in came.unknown.values()]
         if bad := [*ended.bad, *came.refused, *unknown]:
             self._record_failures(bad, came.unknown)

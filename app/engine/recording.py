@@ -178,5 +178,6 @@ def _sum(all_: Sequence[Settled]) -> Settled:
         ring=[queue for one in all_ for queue in one.ring],
         counted=sum(one.counted for one in all_),
         parked=sum(one.parked for one in all_),
+        contended=frozenset().union(*(one.contended for one in all_)),
         passed=[name for one in all_ for name in one.passed],
     )

@@ -13,6 +13,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import sqlalchemy as sa
+
 from app.clock import Clock
 from app.domain.errors import ValueRefused
 from app.domain.queues import queue_of
@@ -52,6 +54,13 @@ _PARENTS = (
     " lateral (select s.name, s.result from remand.steps s"
     "           where s.workflow_id = step.workflow_id and s.name = named.name offset 0) parent"
     " where step.workflow_id = %s and step.name = %s"
+)
+
+
+_WAIT_AT_MOST = sa.text("set local lock_timeout = '2s'")
+_LOCK_WORKFLOWS = sa.text("select from remand.workflows where id = any(:ids) order by id for update")
+_SETTLE_PARKED = sa.text(
+    "select settled, queues, passed from remand.settle_parked(:limit, :timeout, :slack, :now)"
 )
 
 
@@ -104,6 +113,8 @@ class Settled:
     ring: list[str] = field(default_factory=list)
     counted: int = 0
     parked: int = 0
+    contended: frozenset[UUID] = frozenset()
+    """The workflows of these: somebody else held their rows."""
     passed: list[str] = field(default_factory=list)
     """Dependencies whose breaker had let results through, each once for every such result."""
 
@@ -175,6 +186,26 @@ class RunQueue:
     def settle_parked(self, limit: int) -> Settled:
         """Apply parked results whose workflow is free. Transaction: own."""
         return settle_parked(self._database, self._clock, limit, *self._times)
+
+    def settle_contended(self, workflows: Iterable[UUID], limit: int) -> Settled:
+        """Wait until workflows are free and apply what was parked of them, and of others. Transaction: own.
+
+        Raises:
+            Busy: somebody held one of them for longer than two seconds.
+        """
+        with self._database.begin() as connection:
+            connection.execute(_WAIT_AT_MOST)
+            connection.execute(_LOCK_WORKFLOWS, {"ids": sorted(workflows)})
+            row = connection.execute(
+                _SETTLE_PARKED,
+                {
+                    "limit": limit,
+                    "timeout": self._times[0],
+                    "slack": self._times[1],
+                    "now": self._clock.fixed(),
+                },
+            ).one()
+        return Settled(ring=row.queues, counted=row.settled, passed=row.passed)
 
     def fail(self, ended: Sequence[EndedBadly], *, by: str) -> set[tuple[UUID, str]]:
         """Record attempts that ended badly; return the steps of those that counted.
@@ -298,6 +329,7 @@ def _settled(rows: Iterable[tuple[Any, ...]]) -> Settled:
     claims: list[Claim] = []
     ring: list[str] = []
     passed: list[str] = []
+    contended: set[UUID] = set()
     counted = parked = 0
     for kind, *columns in rows:
         match kind:
@@ -309,8 +341,9 @@ def _settled(rows: Iterable[tuple[Any, ...]]) -> Settled:
                 counted += 1
             case "parked":
                 parked += 1
+                contended.add(columns[0])
             case "passed":
                 passed += [columns[1]] * columns[2]
             case _:
                 raise ValueError(f"settle returned an unknown kind {kind!r}")
-    return Settled(claims, ring, counted, parked, passed)
+    return Settled(claims, ring, counted, parked, frozenset(contended), passed)

@@ -21,8 +21,10 @@ from app.runtime import Runtime
 from app.store import traffic
 from app.store.ids import new_id
 from app.store.run_queue import Claim, Completed
+from app.store.workflows import lock_workflow
 from remand.errors import PermanentError, StepCancelled
 from tests.support.engine import Harness
+from tests.support.locks import wait_for_waiter
 from tests.support.shapes import shape
 
 _LONG_SECONDS = 10.0
@@ -319,3 +321,38 @@ def test_a_dead_process_is_no_failure_that_a_template_sends_to_a_person(harness:
 
     assert harness.bell.take()[-1] == "retry.immediate"
     assert harness.drain_failures("immediate").retried == 1
+
+
+def test_what_was_parked_is_settled_by_its_own_drain_once_the_workflow_is_free(harness: Harness) -> None:
+    # No sweep runs: a site without a maintenance worker must not leave it lying.
+    harness.publish(shape("diamond", {"a": (), "b": "a", "c": "a", "d": "bc"}))
+    held = threading.Event()
+    free = threading.Event()
+
+    def hold_on(ctx: Any) -> Any:
+        if ctx.step == "b":
+            held.set()
+        return ctx.step
+
+    workflow_id = harness.submit("t/diamond")
+    order = harness.play(b=hold_on)
+    settle = harness.worker.queue.settle
+    with harness.database.begin() as connection:
+
+        def locked_from_b_on(*arguments: Any) -> Any:
+            if held.is_set() and not free.is_set():
+                lock_workflow(connection, workflow_id)
+                free.set()
+            return settle(*arguments)
+
+        harness.worker.queue.settle = locked_from_b_on  # type: ignore[method-assign]
+        draining = threading.Thread(target=lambda: harness.drain("steps"))
+        draining.start()
+        wait_for_waiter(harness.database)
+        states = harness.states(workflow_id)
+    draining.join()
+
+    assert states["d"] == "pending"
+    assert sorted({states["b"], states["c"]}) == ["enqueued_for_orchestration"]
+    assert order == ["a", "b", "c", "d"]
+    assert harness.workflow(workflow_id).state == "complete"
