@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from celery import Celery
@@ -24,6 +24,7 @@ QUEUE = "remand.commands"
 _POLL_FIRST_SECONDS = 0.05
 _POLL_LONGEST_SECONDS = 1.0
 _CHUNK = 500
+_AS_IT_IS: Final = object()
 
 
 class NoAnswer(RemandError):
@@ -176,13 +177,19 @@ class Client:
         workflow_id: str,
         step: str,
         *,
-        input: Any = None,  # noqa: A002 - as in submit
+        input: Any = _AS_IT_IS,  # noqa: A002 - as in submit
         queue: str | None = None,
         reason: str | None = None,
     ) -> dict[str, Any]:
-        """Run a failed step again, with another input or in another queue if given; a waiting one at once."""
+        """Run a failed step again, with another input or in another queue if given; a waiting one at once.
+
+        None is an input (null); left out, the step keeps the one it has.
+        """
+        # Workers from before null was an input do not know the word: it is said only where it is needed.
+        given = {} if input is _AS_IT_IS else {"input": input}
+        null = {"has_input": True} if input is None else {}
         return self._decide(
-            "remand.retry", reason, workflow_id=workflow_id, step=step, input=input, queue=queue
+            "remand.retry", reason, workflow_id=workflow_id, step=step, queue=queue, **given, **null
         )
 
     def resolve(self, workflow_id: str, step: str, *, reason: str | None = None) -> dict[str, Any]:

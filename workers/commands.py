@@ -170,19 +170,20 @@ def retry(
     step: str,
     *,
     input: Any = None,  # noqa: A002 - the word that everybody uses for it
+    has_input: bool = False,
     queue: str | None = None,
     priority: int | None = None,
     reason: str | None = None,
     by: str = "celery",
 ) -> JSON:
-    """Run a failed step again; a waiting one at once."""
+    """Run a failed step again; a waiting one at once. `has_input`: null is meant as one, too."""
     who = _who(by, reason)
     decided = operate.retry_step(
         process.engine(),
         _workflow(workflow_id),
         step,
         who,
-        new_input=input,
+        new_input=operate.KEEP if input is None and not has_input else input,
         queue=queue,
         priority=priority,
     )

@@ -27,9 +27,11 @@ from app.api.parts import (
     WorkflowId,
 )
 from app.api.selection import QUESTION, LetterQuestion
-from app.api.views import Decision, shown_attempt
+from app.api.views import Decision
+from app.domain.dead_letters import possible_verbs
 from app.engine import operate
 from app.engine.context import Engine
+from app.engine.masks import masked
 from app.engine.operate import Decided, Preview
 from app.engine.suggest import Suggestion, suggestions_for
 from app.store.dlq import DeadLetter, Note, find_dead_letter, get_dead_letter, notes_of
@@ -45,6 +47,9 @@ _ONE = "/dlq/{letter_id}"
 class LetterShown(LetterRow):
     """A dead letter with what is needed to find out why."""
 
+    source: str
+    """What it was opened for: a step of a workflow, or what else may fail."""
+    source_id: str
     metadata: dict[str, Any]
     snapshot: dict[str, Any]
     notes: list[Note]
@@ -125,21 +130,15 @@ def _shown(engine: Engine, letter: DeadLetter) -> Response:
     return answer(
         {
             **{name: getattr(letter, name) for name in LetterRow.__slots__},
+            "source": letter.source,
+            "source_id": letter.source_id,
             "metadata": letter.metadata,
             "snapshot": letter.snapshot,
             "notes": notes_of(engine.database, letter.id),
-            "attempts_made": [shown_attempt(one, secret) for one in attempts],
-            "verbs": _verbs(letter),
+            "attempts_made": [masked(one, secret) for one in attempts],
+            "verbs": possible_verbs(letter.status, letter.claimed_by),
         }
     )
-
-
-def _verbs(letter: DeadLetter) -> list[str]:
-    always = ["note", "label", "link", "metadata"]
-    if not letter.status.is_open:
-        return always
-    claim = ["claim"] if letter.claimed_by is None else ["release"]
-    return [*claim, "assign", *always, "requeue", "resolve", "give_up", "cancel"]
 
 
 @router.patch(

@@ -24,9 +24,10 @@ from app.api.parts import (
     WorkflowReader,
     WorkflowWriter,
 )
-from app.api.views import Decision, shown_attempt, shown_step
+from app.api.views import Decision
 from app.engine import operate
 from app.engine.context import Engine
+from app.engine.masks import masked
 from app.engine.operate import Decided, Preview, Who
 from app.store.steps import Attempt, Step, attempts_of, get_step, steps_of
 from app.store.workflows import get_workflow
@@ -55,7 +56,9 @@ class RetryStep(Body):
     """Run a failed step again with fresh attempts; one that waits for its retry runs at once."""
 
     action: Literal["retry"]
-    input: Any = Field(None, description="Run it with this input instead of the workflow's.")
+    input: Any = Field(
+        None, description="Run it with this input from now on; null is one. Left out: it keeps what it has."
+    )
     queue: Line | None = Field(None, description="Let it run in this queue from now on.")
     priority: int | None = Field(None, ge=0, le=9, description="And with this priority.")
     reason: Reason = None
@@ -96,15 +99,15 @@ def list_steps(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId
     """List the steps in the order of their template."""
     get_workflow(engine.database, workflow_id)
     secret = engine.settings.redact_keys
-    return answer([shown_step(one, secret) for one in steps_of(engine.database, workflow_id)])
+    return answer([masked(one, secret) for one in steps_of(engine.database, workflow_id)])
 
 
 @router.get(_STEP, response_model=StepShown, summary="Show a step with its attempts", responses=errors(404))
 def show_step(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId, step: StepName) -> Response:
     """Show a step and all its attempts: how each ended, how it was classified and why."""
     secret = engine.settings.redact_keys
-    shown = shown_step(get_step(engine.database, workflow_id, step), secret)
-    attempts = [shown_attempt(one, secret) for one in attempts_of(engine.database, workflow_id, step)]
+    shown = masked(get_step(engine.database, workflow_id, step), secret)
+    attempts = [masked(one, secret) for one in attempts_of(engine.database, workflow_id, step)]
     return answer({"step": shown, "attempts": attempts})
 
 
@@ -117,7 +120,7 @@ def list_attempts(
     """List the attempts of a step in order; the one under way is "running"."""
     get_step(engine.database, workflow_id, step)
     secret = engine.settings.redact_keys
-    return answer([shown_attempt(one, secret) for one in attempts_of(engine.database, workflow_id, step)])
+    return answer([masked(one, secret) for one in attempts_of(engine.database, workflow_id, step)])
 
 
 @router.patch(
@@ -153,7 +156,7 @@ def _act(
                 workflow_id,
                 step,
                 who,
-                new_input=body.input,
+                new_input=body.input if "input" in body.model_fields_set else operate.KEEP,
                 queue=body.queue,
                 priority=body.priority,
             )

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from app.domain.states import DeadLetterStatus, DeadReason, WorkflowState
 from app.engine.operate import Decided
-from app.store.steps import Attempt, Step
 from app.store.workflows import Workflow
-from remand.redact import redact_json
-
-_VALUES = ("input", "checkpoint", "failure", "result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +73,3 @@ class Decision:
     def of(cls, one: Decided) -> Decision:
         """Return what a verb of the engine did."""
         return cls(one.workflow_id, one.before, one.after, one.changed, one.closed_letter)
-
-
-def shown_step(step: Step, secret: Sequence[str]) -> dict[str, Any]:
-    """Return a step with what is called like a secret masked."""
-    return _masked(step, secret)
-
-
-def shown_attempt(attempt: Attempt, secret: Sequence[str]) -> dict[str, Any]:
-    """Return an attempt with what is called like a secret masked."""
-    return _masked(attempt, secret)
-
-
-def _masked(value: Any, secret: Sequence[str]) -> dict[str, Any]:
-    fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-    for name in _VALUES:
-        if fields.get(name) is not None:
-            fields[name] = redact_json(fields[name], secret)
-    return fields

@@ -29,12 +29,13 @@ from app.api.parts import (
     WorkflowReader,
     WorkflowWriter,
 )
-from app.api.views import Decision, OpenLetter, WorkflowLine, shown_step
+from app.api.views import Decision, OpenLetter, WorkflowLine
 from app.domain.errors import InputInvalid
 from app.domain.instants import Instant
 from app.domain.states import WorkflowState
 from app.engine import operate
 from app.engine.context import Engine
+from app.engine.masks import masked
 from app.engine.operate import Decided, Preview, Who
 from app.engine.submit import Request as Wanted
 from app.engine.submit import submit
@@ -187,7 +188,7 @@ def show_workflow(engine: EngineOf, caller: WorkflowReader, workflow_id: Workflo
     """Show where a workflow and each of its steps stand, and its open dead letter."""
     found = get_workflow(engine.database, workflow_id)
     secret = engine.settings.redact_keys
-    steps = [shown_step(one, secret) for one in steps_of(engine.database, workflow_id)]
+    steps = [masked(one, secret) for one in steps_of(engine.database, workflow_id)]
     line = WorkflowLine.of(found)
     return answer(
         {

@@ -34,17 +34,28 @@ def read_json(given: str, what: str) -> Any:
 
 
 def _text(given: str, what: str) -> tuple[str, str]:
-    if given == "-":
-        return sys.stdin.read(), " from standard input"
-    if not given.startswith("@"):
+    if given != "-" and not given.startswith("@"):
         return given, ""
-    path = Path(given[1:])
+    place = " from standard input" if given == "-" else f" in {given[1:]}"
     try:
-        return path.read_text(encoding="utf-8"), f" in {path}"
-    except OSError as error:
-        raise InputInvalid(f"the {what} cannot be read from {path}: {error.strerror}") from None
+        # Some editors put a mark before UTF-8, which is no part of it.
+        return read_bytes(given.removeprefix("@"), what).decode("utf-8-sig"), place
     except UnicodeDecodeError:
-        raise InputInvalid(f"the {what} in {path} is not UTF-8 text") from None
+        raise InputInvalid(f"the {what}{place} is not UTF-8 text") from None
+
+
+def read_bytes(given: str, what: str) -> bytes:
+    """Return what a file holds, or standard input for "-", whatever the locale takes its encoding for.
+
+    Raises:
+        InputInvalid: there is no such file.
+    """
+    if given == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(given).read_bytes()
+    except OSError as error:
+        raise InputInvalid(f"the {what} cannot be read from {given}: {error.strerror}") from None
 
 
 def _refuse_constant(name: str) -> Any:

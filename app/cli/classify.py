@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from app.cli import explained, rule_table, stored_failures
+from app.cli.arguments import read_bytes
 from app.cli.context import EXPLAIN, ROOT, Cli
 from app.cli.lookalike import look_alike, read_pairs, read_traceback, read_value
 from app.domain.errors import HandlerNotFound
@@ -140,9 +139,4 @@ def _explain(cli: Cli, failure: BaseException, *, verbose: bool) -> None:
 
 
 def _text(given: str) -> str:
-    if given == "-":
-        return sys.stdin.read()
-    try:
-        return Path(given).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise typer.BadParameter(f"{given} cannot be read: {error.strerror}") from None
+    return read_bytes(given, "traceback").decode("utf-8-sig", "replace")

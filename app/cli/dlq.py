@@ -13,9 +13,10 @@ from rich.text import Text
 from app.cli.attempts import Verbose, attempt_table, traceback
 from app.cli.context import Cli, Group
 from app.cli.output import age, facts, now, short, short_ids, state, table
-from app.domain.dead_letters import DEFAULT_QUEUE
+from app.domain.dead_letters import DEFAULT_QUEUE, possible_verbs
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
+from app.engine.masks import masked
 from app.engine.suggest import Suggestion, suggestions_for
 from app.store.dlq import DeadLetter, Note, find_dead_letter, notes_of
 from app.store.groups import find_group
@@ -112,12 +113,14 @@ def _listing(found: Sequence[LetterRow]) -> RenderableType:
 def show(cli: Cli, letter: LetterId, verbose: Verbose = False) -> None:
     """Show what happened, why it cannot go on, who looks at it, and what can be done now."""
     found = find_dead_letter(cli.database, letter)
-    attempts = attempts_of(cli.database, found.workflow_id, found.step)
+    keys = cli.settings.redact_keys
+    attempts = [masked(one, keys) for one in attempts_of(cli.database, found.workflow_id, found.step)]
     notes = notes_of(cli.database, found.id)
     hints = suggestions_for(cli.engine, found)
     cli.out.answer(
         {**_listed(found), "metadata": found.metadata, "snapshot": found.snapshot, "notes": notes,
-         "suggestions": hints, "attempts_made": attempts, "verbs": list(verbs(found))},
+         "suggestions": hints, "attempts_made": attempts,
+         "verbs": possible_verbs(found.status, found.claimed_by)},
         _heading(found),
         *_cause(found, attempts),
         Text(),
@@ -203,14 +206,6 @@ def _details(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[Renderable
     return [*tracebacks[-1:], Text("\nsnapshot when it was opened", style="bold"), Text(snapshot)]
 
 
-def verbs(letter: DeadLetter) -> tuple[str, ...]:
-    """Return the verbs that are possible now."""
-    if not letter.status.is_open:
-        return ("note", "label", "link")
-    claim = ("claim",) if letter.claimed_by is None else ("release",)
-    return (*claim, "assign", "note", "label", "link", "requeue", "resolve", "cancel")
-
-
 _WHAT = {
     "claim": ("", "take the investigation"),
     "release": ("", "let go of the investigation"),
@@ -226,7 +221,9 @@ _WHAT = {
 
 def _possible(letter: DeadLetter) -> RenderableType:
     rows = []
-    for verb in verbs(letter):
+    for verb in possible_verbs(letter.status, letter.claimed_by):
+        if verb not in _WHAT:
+            continue
         arguments, meaning = _WHAT[verb]
         typed = " ".join(part for part in ("→ remand dlq", verb, short(letter.id), arguments) if part)
         rows.append((Text(typed, style="bold cyan"), Text(meaning)))

@@ -12,7 +12,7 @@ import typer
 from app.cli import errors
 from app.cli.exits import BROKEN_PIPE, INTERRUPTED
 from app.cli.root import app
-from app.cli.streams import OutputLost, show_lost
+from app.cli.streams import OutputLost, ReaderGone, show_lost
 from app.domain.printable import printable
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
@@ -23,8 +23,7 @@ def run(arguments: Sequence[str], *, owns_process: bool = False) -> int:
     """Run one command line and return its exit code; `owns_process`: it is all that this process does."""
     try:
         return _run(arguments, owns_process=owns_process)
-    except BrokenPipeError:
-        # Whoever read the answer has seen enough.
+    except ReaderGone:
         return BROKEN_PIPE
     except OutputLost as lost:
         show_lost(lost)
@@ -39,7 +38,7 @@ def _run(arguments: Sequence[str], *, owns_process: bool) -> int:
         return _usage(error, as_json=as_json)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except (BrokenPipeError, OutputLost):
+    except (ReaderGone, OutputLost):
         raise
     except Exception as error:  # noqa: BLE001 - the door: whatever a bug raises is shown, with an exit code
         sys.stderr.write(printable(traceback.format_exc()))

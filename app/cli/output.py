@@ -5,6 +5,7 @@ Nothing a user wrote is read as markup. Colours end where the terminal does, or 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -141,6 +142,11 @@ def facts(rows: Iterable[tuple[str, RenderableType | None]]) -> Table:
         if value is not None and value != "":
             made.add_row(name, value)
     return made
+
+
+def json_text(value: Any) -> str:
+    """Return a user's value as one line of JSON, which `--input` takes back."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def state(name: str) -> Text:

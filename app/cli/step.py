@@ -15,11 +15,11 @@ from app.cli.attempts import Verbose, attempt_table, explanations, traceback
 from app.cli.context import By, Cli, Group, Reason, WorkflowId
 from app.cli.drawing import paused
 from app.cli.foreseen import DryRun, foresee
-from app.cli.masked import masked_step
-from app.cli.output import age, facts, now, short, state
+from app.cli.output import age, facts, json_text, now, short, state
 from app.cli.wording import decided, follow, held_by
 from app.engine import operate
 from app.engine.context import Engine
+from app.engine.masks import masked
 from app.engine.operate import Decided
 from app.store.steps import Step, attempts_of, get_step
 from app.store.workflows import find_workflow
@@ -37,9 +37,10 @@ def show(cli: Cli, workflow: WorkflowId, step: StepName, verbose: Verbose = Fals
     """Show a step and all its attempts: how each ended, how it was classified and why."""
     found = find_workflow(cli.database, workflow)
     one = get_step(cli.database, found.id, step)
-    attempts = attempts_of(cli.database, found.id, step)
+    keys = cli.settings.redact_keys
+    attempts = [masked(each, keys) for each in attempts_of(cli.database, found.id, step)]
     tracebacks = [traceback(attempt) for attempt in attempts] if verbose else []
-    one = masked_step(one, cli.settings.redact_keys)
+    one = masked(one, keys)
     cli.out.answer(
         {"step": one, "attempts": attempts},
         _heading(one),
@@ -60,9 +61,9 @@ def _heading(step: Step) -> RenderableType:
             ("depends on", ", ".join(step.depends_on) or None),
             ("next attempt", _next_attempt(step)),
             ("waits", paused(step) or None),
-            ("own input", None if step.input is None else str(step.input)),
-            ("checkpoint", None if step.checkpoint is None else str(step.checkpoint)),
-            ("result", None if step.result is None else str(step.result)),
+            ("own input", json_text(step.input) if step.has_own_input else None),
+            ("checkpoint", None if step.checkpoint is None else json_text(step.checkpoint)),
+            ("result", None if step.result is None else json_text(step.result)),
         ]
     )
 
@@ -103,7 +104,7 @@ def retry(
     The workflow goes on, and its dead letter closes when nothing else is in error.
     """
     who = cli.who(by, reason)
-    new_input = None if input is None else read_json(input, "input")
+    new_input = operate.KEEP if input is None else read_json(input, "input")
 
     def act(engine: Engine, workflow_id: UUID) -> Decided:
         return operate.retry_step(

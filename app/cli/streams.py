@@ -22,6 +22,10 @@ from app.cli.exits import BROKEN_PIPE
 from app.domain.printable import printable
 
 
+class ReaderGone(Exception):
+    """Whoever read the answer has seen enough. No `OSError`: others would take it for theirs."""
+
+
 class OutputLost(Exception):
     """The answer could not be written: standard output is full, or is no place to write to."""
 
@@ -30,7 +34,7 @@ class _Answer(io.TextIOWrapper):
     """Standard output; a failure to write is told from all other errors of the system.
 
     Raises:
-        BrokenPipeError: whoever read it has seen enough.
+        ReaderGone: nobody reads on.
         OutputLost: anything else.
     """
 
@@ -48,7 +52,7 @@ class _Answer(io.TextIOWrapper):
 
     def _lost(self, error: OSError) -> Exception:
         _forget(self)
-        return error if isinstance(error, BrokenPipeError) else OutputLost(error.strerror)
+        return ReaderGone() if isinstance(error, BrokenPipeError) else OutputLost(error.strerror)
 
 
 class _Aside(io.TextIOWrapper):
@@ -83,6 +87,8 @@ def take_over() -> None:
         except OSError:
             # Else the next file or socket that is opened would be a standard stream.
             os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
     sys.stdout = _made(_Answer, sys.stdout, 1)
     sys.stderr = _made(_Aside, sys.stderr, 2)
 
@@ -103,7 +109,7 @@ def finish(code: int) -> int:
     """Write out what is left; return the exit code that holds then."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except ReaderGone:
         return BROKEN_PIPE
     except OutputLost as lost:
         show_lost(lost)

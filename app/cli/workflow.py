@@ -16,11 +16,11 @@ from app.cli.arguments import read_since
 from app.cli.context import Cli, Group, WorkflowId
 from app.cli.drawing import draw_workflow, step_table
 from app.cli.exits import EXIT_CODES
-from app.cli.masked import masked_step, masked_workflow
-from app.cli.output import age, facts, now, short, short_ids, span, state, table
+from app.cli.output import age, facts, json_text, now, short, short_ids, span, state, table
 from app.cli.wording import command, next_steps
 from app.domain.errors import WaitTimedOut
 from app.domain.states import WorkflowState
+from app.engine.masks import masked
 from app.store.dlq import DeadLetter, list_dead_letters
 from app.store.ids import first_id_at
 from app.store.steps import steps_of
@@ -126,8 +126,8 @@ def show(
     input: Annotated[bool, typer.Option("--input", help="Show the input, too.")] = False,
 ) -> None:
     """Draw a workflow's steps with their states, and say what it waits for."""
-    found = masked_workflow(find_workflow(cli.database, workflow), cli.settings.redact_keys)
-    steps = [masked_step(one, cli.settings.redact_keys) for one in steps_of(cli.database, found.id)]
+    found = masked(find_workflow(cli.database, workflow), cli.settings.redact_keys)
+    steps = [masked(one, cli.settings.redact_keys) for one in steps_of(cli.database, found.id)]
     letters = list_dead_letters(cli.database, workflow_id=found.id, limit=1)
     drawn = draw_workflow(steps, cli.out.console.width)
     cli.out.answer(
@@ -153,7 +153,7 @@ def _heading(workflow: Workflow, with_input: bool) -> RenderableType:
             ("held", None if workflow.hold == "paused" else workflow.hold),
             ("paused", _paused(workflow, at)),
             ("tags", ", ".join(workflow.tags or ()) or None),
-            ("input", str(workflow.input) if with_input else None),
+            ("input", json_text(workflow.input) if with_input else None),
         ]
     )
 

@@ -59,7 +59,7 @@ class Given:
 
 def read_file(path: Path) -> Given:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         values = tomllib.loads(text)
     except OSError as error:
         return _unreadable(path, None, f"cannot be read: {error.strerror}", "SETTINGS_FILE_UNREADABLE")

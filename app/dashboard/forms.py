@@ -17,6 +17,7 @@ from app.domain.instants import read_instant
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
 from app.engine.context import Engine
+from app.engine.operate import KEEP
 from app.store.steps import get_step
 from app.store.workflows import get_workflow
 from remand.redact import MASK, redact_json
@@ -106,15 +107,19 @@ def parsed(text: str, what: str) -> Any:
 
 
 def edited_input(engine: Engine, workflow_id: UUID, step: str, given: Mapping[str, str]) -> Any:
-    """Return the input that a form gives a step, with its secrets; None: the form leaves it as it is.
+    """Return the input that a form gives a step, with its secrets; KEEP: the form leaves it as it is.
 
     Raises:
         InputInvalid: it is no JSON, or a mask in it stands for nothing.
     """
     if "input" not in given:
-        return None
-    was = get_step(engine.database, workflow_id, step).input
-    original = was if was is not None else get_workflow(engine.database, workflow_id).input
+        return KEEP
+    step_as_it_is = get_step(engine.database, workflow_id, step)
+    original = (
+        step_as_it_is.input
+        if step_as_it_is.has_own_input
+        else get_workflow(engine.database, workflow_id).input
+    )
     return restored(parsed(given["input"], "input"), original, engine.settings.redact_keys)
 
 

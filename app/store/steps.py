@@ -18,7 +18,8 @@ _COLUMNS = """
     s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on,
     s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at,
     s.started_at, s.ended_at, s.input, s.checkpoint, s.failure, s.result, q.phase,
-    case when q.gate = 'held' then b.probe_at else q.due_at end, q.queue, z.since, b.name, b.state, s.after
+    case when q.gate = 'held' then b.probe_at else q.due_at end, q.queue, z.since, b.name, b.state,
+    s.after, s.input is not null
   from remand.steps s left join remand.run_queue q on q.workflow_id = s.workflow_id and q.step = s.name
   left join remand.breakers b on b.name = q.dependency and q.gate = 'held'
   left join remand.pauses z on z.queue = q.queue and q.phase in ('ready', 'failed')
@@ -65,6 +66,8 @@ class Step:
     """Where that stands: "open", "half_open", or "closed" while it lets go of what it held."""
     after: str | None = None
     """What end of its parents it follows: "failure" or "always"; None: that all went well."""
+    has_own_input: bool = False
+    """`input` takes the place of the workflow's, null as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,12 @@ from typing import Literal, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from app.domain.printable import printable
 from app.telemetry.lines import LOGGER, step_of_lines, write_from
 from remand.redact import redact_json
 
+_OF_LINES = frozenset({"event", "exception", "stack"})
+"""What may have several lines on a console."""
 # A drain's own line says more than Celery's "received" and "succeeded" for the bell that woke it.
 _DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
 
@@ -114,7 +117,19 @@ def _in_reading_order(_logger: WrappedLogger, _method: str, event: EventDict) ->
 
 def _renderer(format: str, stream: TextIO) -> Processor:  # noqa: A002 - as above
     if format == "json":
-        return structlog.processors.JSONRenderer(default=str, ensure_ascii=False)
-    return structlog.dev.ConsoleRenderer(
+        return structlog.processors.JSONRenderer(default=str, ensure_ascii=True)
+    console = structlog.dev.ConsoleRenderer(
         colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=24
     )
+
+    def render(logger: WrappedLogger, method: str, event: EventDict) -> str:
+        return console(logger, method, {key: _harmless(key, value) for key, value in event.items()})
+
+    return render
+
+
+def _harmless(key: str, value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    # Only what has lines by nature keeps them: else a value could pretend to be the next line.
+    return printable(value) if key in _OF_LINES else printable(value).replace("\n", "\\n")

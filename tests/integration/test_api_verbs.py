@@ -12,7 +12,7 @@ from app.store import dlq
 from remand import PermanentError
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
-from tests.support.shapes import CHAIN, fails, shape
+from tests.support.shapes import CHAIN, always, fails, shape
 from tests.support.web import Web
 
 NO = PermanentError("no")
@@ -49,6 +49,21 @@ def failed(harness: Harness) -> tuple[UUID, UUID]:
     workflow_id = harness.submit("t/chain", {})
     harness.run_until_quiet()
     return workflow_id, dlq.find_dead_letter(harness.database, str(workflow_id)).id
+
+
+def test_null_is_an_input_and_none_is_left_out(harness: Harness, client: Client) -> None:
+    workflow_id, _ = failed(harness)
+    path = f"/workflows/{workflow_id}/steps/a"
+    patch(client, path, action="retry", input={"n": 1})
+    assert get(client, path)["step"]["input"] == {"n": 1}
+    harness.play(a=always(NO))
+    harness.run_until_quiet()
+    patch(client, path, action="retry")
+    assert get(client, path)["step"]["input"] == {"n": 1}
+    harness.run_until_quiet()
+    patch(client, path, action="retry", input=None)
+    told = get(client, path)["step"]
+    assert (told["input"], told["has_own_input"]) == (None, True)
 
 
 def test_a_letter_is_marked_linked_and_handed_over(harness: Harness, web: Web, client: Client) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.line import run
+from remand import StepContext
 from remand.errors import PermanentError
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
@@ -88,6 +89,52 @@ def test_a_dry_run_says_what_the_verb_then_does(
     }
     assert harness.workflow(dead).state == shown["after"]
     assert harness.letters(dead)[0].status == shown["closed_as"]
+
+
+def test_null_is_an_input_and_what_is_shown_can_be_given_back(
+    harness: Harness, answer: Answer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[Any] = []
+
+    def part(ctx: StepContext) -> Any:
+        seen.append(ctx.input)
+        return {"flag": True, "none": None}
+
+    harness.publish(shape("pair", {"a": (), "b": "a"}))
+    harness.play(a=part, b=fails(PermanentError("no")))
+    workflow = harness.submit("t/pair", {"n": 1})
+    harness.run_until_quiet()
+    answer("step", "retry", workflow, "b", "--input", "null")
+    harness.play(b=part)
+    harness.advance(60)
+    harness.drain()
+
+    assert seen == [{"n": 1}, None]
+    told = answer("step", "show", workflow, "b")["step"]
+    assert (told["input"], told["has_own_input"]) == (None, True)
+    assert answer("step", "show", workflow, "a")["step"]["has_own_input"] is False
+    assert run(["step", "show", str(workflow), "b"]) == 0
+    shown = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines() if " " in line)
+    assert shown["result"].strip() == '{"flag": true, "none": null}'
+    assert shown["own"].split() == ["input", "null"]
+
+
+def test_what_attempts_tell_is_masked_here_as_over_http(harness: Harness, answer: Answer) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=fails(PermanentError("refused for password=hunter2 at the gate")))
+    workflow = harness.submit("t/one")
+    harness.run_until_quiet()
+    with harness.database.begin() as connection:
+        # As one that was recorded before its kind was masked.
+        connection.exec_driver_sql(
+            "update remand.attempts set failure = jsonb_set(failure, '{message}', '\"api_key=sk_live_9\"')"
+        )
+
+    for told in (
+        answer("step", "show", workflow, "a")["attempts"],
+        answer("dlq", "show", workflow)["attempts_made"],
+    ):
+        assert "sk_live_9" not in json.dumps(told)
 
 
 def test_a_workflow_is_paused_and_resumed_and_list_and_show_say_so(

@@ -123,7 +123,7 @@ def test_a_traceback_on_standard_input_is_enough(told: Told, monkeypatch: pytest
         raise ConnectionResetError(104, "Connection reset by peer")
     except ConnectionResetError:
         text = traceback.format_exc()
-    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert told("--traceback", "-")["rule"] == "os.connection"
 
 

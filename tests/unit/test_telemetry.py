@@ -5,12 +5,13 @@ import json
 import logging
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import pytest
 import structlog
 
+from app.domain.printable import printable
 from app.telemetry import EVENTS, configure_logging, lines_belong_to, lines_belong_to_nothing, log
 
 
@@ -103,6 +104,23 @@ def test_secrets_never_reach_a_line(lines: Any) -> None:
     assert "hunter2" not in text
     assert text.count("[redacted]") == 6  # the traceback quotes its line and its message
     assert "ConnectionError" in text
+
+
+@pytest.mark.parametrize("shape", ["console", "json"])
+def test_no_line_steers_a_terminal_or_pretends_to_be_two(shape: Literal["console", "json"]) -> None:
+    stream = io.StringIO()
+    configure_logging("INFO", shape, stream=stream)
+
+    log(
+        "workflow.submitted",
+        template="a\x1b]0;owned\x07\u202eb\n2026-01-01 fatal: pretended",
+        workflow_id="w",
+    )
+    logging.getLogger("library").warning("said \x1b[2J")
+
+    told = stream.getvalue()
+    assert told == printable(told)
+    assert len(told.splitlines()) == 2
 
 
 def test_less_severe_than_the_level_is_not_written() -> None:

@@ -24,11 +24,12 @@ from app.engine.operate.pausing import (
     resume_workflow,
 )
 from app.engine.operate.preview import Preview, StepChange, preview
-from app.engine.operate.steps import complete_step, resolve_step, retry_step
+from app.engine.operate.steps import KEEP, complete_step, resolve_step, retry_step
 from app.engine.operate.turn import Decided, Who
 from app.engine.operate.workflows import cancel
 
 __all__ = [
+    "KEEP",
     "Decided",
     "Paused",
     "Preview",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from app.domain.errors import InputInvalid
@@ -30,6 +30,9 @@ from app.store import dlq, groups, repairs
 from app.store.workflows import lock_workflow
 from app.telemetry import log
 
+KEEP: Final = object()
+"""In the place of a new input: the step keeps the one it has."""
+
 
 @patient
 def retry_step(
@@ -38,14 +41,14 @@ def retry_step(
     step: str,
     who: Who,
     *,
-    new_input: Any = None,
+    new_input: Any = KEEP,
     queue: str | None = None,
     priority: int | None = None,
 ) -> Decided:
     """Run a failed step again; a waiting retry is due at once. Input, queue and priority stay what is given.
 
-    An input for a step without parents meets the template's schema of inputs, as one that is submitted does;
-    not where the template itself gives the step an input of another kind.
+    Null is an input as any other. One for a step without parents meets the template's schema of inputs, as
+    one that is submitted does; not where the template itself gives the step an input of another kind.
 
     Raises:
         InputInvalid: the input or the priority will not do.
@@ -57,7 +60,7 @@ def retry_step(
 
     def act(turn: Turn) -> list[str]:
         state = state_of(turn.connection, workflow_id, step)
-        if new_input is not None:
+        if new_input is not KEEP:
             repairs.set_input(turn.connection, workflow_id, step, _input_text(engine, turn, step, new_input))
         if queue is not None or priority is not None:
             _move_place(turn, step, queue, priority)

@@ -1,0 +1,21 @@
+"""Mask what users gave before it is shown: one place for every door, so that all hide the same."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TypeVar
+
+from app.store.steps import Attempt, Step
+from app.store.workflows import Workflow
+from remand.redact import redact_json
+
+_VALUES = ("input", "checkpoint", "failure", "result")
+
+Shown = TypeVar("Shown", Step, Attempt, Workflow)
+
+
+def masked(value: Shown, keys: Sequence[str]) -> Shown:
+    """Return a step, attempt or workflow with what is called like a secret masked in all that users gave."""
+    fields = {one.name for one in dataclasses.fields(value)} & set(_VALUES)
+    return dataclasses.replace(value, **{name: redact_json(getattr(value, name), keys) for name in fields})
