@@ -14,7 +14,7 @@ from beat_schedule import BEAT_SCHEDULE
 
 RETRY_QUEUES = ("retry.exponential", "retry.linear", "retry.immediate", "retry.never")
 COMMANDS = "remand.commands"
-_TASKS = ("workers.steps", "workers.retries", "workers.maintenance", "workers.commands")
+_TASKS = ("workers.steps", "workers.retries", "workers.maintenance", "workers.commands", "workers.set_aside")
 
 
 class OwnApp(Celery):

@@ -13,13 +13,13 @@ from typing import Any
 from celery import signals
 from celery.exceptions import NotRegistered
 from celery.utils.objects import Bunch
-from celery.worker import consumer
 from celery.worker.consumer.consumer import logger
 from celery.worker.state import maybe_shutdown
 from redis.exceptions import RedisError
 
 from app.telemetry import log
 from remand.redact import redact_text
+from workers.guarded import Guarded
 
 PREFIX = "remand."
 """Names of our tasks begin with it; nothing else is run by our workers."""
@@ -30,7 +30,7 @@ _WELL_SECONDS = 30.0
 _SLICE_SECONDS = 0.1
 
 
-class Consumer(consumer.Consumer):
+class Consumer(Guarded):
     """Celery's consumer, made to outlive its broker's troubles and to refuse other people's tasks."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

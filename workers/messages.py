@@ -1,26 +1,57 @@
-"""Close two gaps of kombu's Redis transport through which a worker ends that should live.
+"""Keep garbage in a queue from ending a worker before anybody has looked at it.
 
-It parses outside every guard, so that anybody's garbage in a queue ends the worker: here garbage becomes a
-message of no task, which Celery logs and throws away. And it puts messages back on a connection that is no
-more: here they stay where they are. A bell lost so is rung again. Source: celery/celery#4308.
+kombu and amqp parse outside every guard. Here what is no message becomes one that says so: it reaches the
+consumer like any other, which sets it aside (workers/guarded.py). And kombu puts messages back on a
+connection that is no more: here they stay where they are. A bell lost so is rung again.
+Source: celery/celery#4308.
 """
 
 from __future__ import annotations
 
 import base64
-from typing import Any
+import bz2
+import lzma
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any, Final
 from uuid import uuid4
 
-from kombu.transport import redis
+from amqp import abstract_channel  # type: ignore[import-untyped]
+from amqp.serialization import GenericContent  # type: ignore[import-untyped]
+from kombu import compression
+from kombu.transport import redis, virtual
 
-_restore: Any = redis.QoS.restore_unacked
-_loads: Any = redis.loads  # type: ignore[attr-defined]  # what the transport imported
+UNREADABLE: Final = "remand-unreadable"
+"""The header that says why a message could not be read."""
+MOST_UNPACKED_BYTES: Final = 64 * 1024 * 1024
+"""Of a body that its sender had compressed."""
+_DELIVER: Final = "sLbss"
+"""The arguments of AMQP's basic.deliver: names as short strings, the tag, a bit."""
+
+# These libraries have no other place to guard; what is repaired is not theirs to type.
+_redis: Any = redis
+_content: Any = GenericContent
+_channel: Any = abstract_channel
+_compression: Any = compression
+_transport: Any = virtual.Transport
+_restore: Any = _redis.QoS.restore_unacked
+_loads: Any = _redis.loads
+_load_properties: Any = _content._load_properties  # noqa: SLF001 - as said
+_load_arguments: Any = _channel.loads
 
 
 def install() -> None:
-    """Guard the Redis transport of this process. Idempotent."""
-    redis.QoS.restore_unacked = restore_if_connected  # type: ignore[method-assign]  # that is the repair
-    redis.loads = readable  # type: ignore[attr-defined, assignment]  # as above
+    """Guard the transports of this process. Idempotent."""
+    _redis.QoS.restore_unacked = restore_if_connected
+    _redis.loads = parsed
+    _redis.bytes_to_str = text_of
+    _redis.Transport._deliver = deliver  # noqa: SLF001 - as said
+    _content._load_properties = load_properties  # noqa: SLF001 - as said
+    _channel.loads = load_arguments
+    for name in _compression.encoders():
+        encode, _ = _compression.get_encoder(name)
+        _compression.register(encode, _UNPACKERS.get(name, _not_unpacked), name)
 
 
 def restore_if_connected(qos: Any, client: Any = None) -> None:
@@ -30,30 +61,136 @@ def restore_if_connected(qos: Any, client: Any = None) -> None:
         _restore(qos, client)
 
 
-def readable(text: str) -> Any:
-    """Parse what lay in Redis; what is no envelope of a message comes back wrapped in one."""
+def text_of(raw: Any) -> Any:
+    """Return what Redis sent as text that still knows the bytes it was."""
+    return raw.decode(errors="surrogateescape") if isinstance(raw, bytes) else raw
+
+
+def parsed(text: str) -> Any:
+    """Parse what lay in Redis; what is no JSON comes back as a message that says so."""
     try:
-        parsed = _loads(text)
-        if not isinstance(parsed, dict):
-            # The transport's own notes are lists; nothing else that is no object is a message.
-            return parsed if isinstance(parsed, list) else _wrapped(text)
-        properties = parsed["properties"]
-        if properties["delivery_tag"] and properties.get("body_encoding") == "base64":
-            base64.b64decode(parsed["body"], validate=True)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return _wrapped(text)
-    return parsed
+        text.encode()
+        return _loads(text)
+    except Exception:  # noqa: BLE001 - whatever a parser says to somebody's garbage, it is garbage
+        return unreadable(text, "it is no JSON")
 
 
-def _wrapped(text: str) -> dict[str, Any]:
+def deliver(transport: Any, message: Any, queue: str) -> None:
+    """Hand a message to whoever listens to its queue, in an envelope that cannot break on the way there."""
+    _transport._deliver(transport, envelope(message, queue), queue)  # noqa: SLF001 - as said
+
+
+def envelope(given: Any, queue: str) -> dict[str, Any]:
+    """Return a message's envelope, with a tag of its own: two messages of one tag would hide each other."""
+    problem = _problem(given)
+    message: dict[str, Any] = given if problem is None else unreadable(_redis_text(given), problem)
+    properties = message["properties"]
+    properties["delivery_tag"] = str(uuid4())
+    # Where it goes back to, if it must: the queue that it came from.
+    properties["delivery_info"] = {"exchange": "", "routing_key": queue}
+    return message
+
+
+def unreadable(text: str, why: str) -> dict[str, Any]:
+    """Wrap what could not be read as a message."""
     return {
         "body": base64.b64encode(text.encode(errors="surrogateescape")).decode(),
         "content-type": "application/octet-stream",
         "content-encoding": "binary",
-        "headers": {},
-        "properties": {
-            "body_encoding": "base64",
-            "delivery_tag": str(uuid4()),
-            "delivery_info": {"exchange": "", "routing_key": ""},
-        },
+        "headers": {UNREADABLE: why},
+        "properties": {"body_encoding": "base64"},
     }
+
+
+def load_properties(content: Any, class_id: int, buf: Any, offset: int) -> int:
+    """Read a message's properties; those that amqp cannot read become one header that says so."""
+    try:
+        read: int = _load_properties(content, class_id, buf, offset)
+    except Exception:  # noqa: BLE001 - as in `parsed`; some of these would make the connection begin anew
+        content.properties = {
+            "content_type": "application/octet-stream",
+            "application_headers": {UNREADABLE: "its properties are none of AMQP"},
+        }
+        return offset
+    return read
+
+
+def load_arguments(format: str, buf: Any, offset: int) -> Any:  # noqa: A002 - amqp's word
+    """Read the arguments of a method of AMQP; names in a delivery need not be UTF-8."""
+    try:
+        return _load_arguments(format, buf, offset)
+    except UnicodeDecodeError:
+        if format != _DELIVER:
+            raise
+        return _read_delivery(bytes(buf), offset)
+
+
+def _read_delivery(buf: bytes, offset: int) -> tuple[list[Any], int]:
+    def name() -> str:
+        nonlocal offset
+        end = offset + 1 + buf[offset]
+        read, offset = buf[offset + 1 : end].decode(errors="replace"), end
+        return read
+
+    consumer = name()
+    tag, bits = struct.unpack_from(">QB", buf, offset)
+    offset += 9
+    return [consumer, tag, bool(bits & 1), name(), name()], offset
+
+
+def _problem(given: Any) -> str | None:
+    """Say what is wrong with an envelope of kombu's, None for nothing."""
+    if not isinstance(given, dict):
+        return "it is no envelope of a message"
+    headers, properties = given.get("headers"), given.get("properties")
+    if headers is not None and not isinstance(headers, dict):
+        return "its headers are no object"
+    if not isinstance(properties, dict):
+        return "its properties are no object"
+    body, encoding = given.get("body"), properties.get("body_encoding")
+    if body is not None and not isinstance(body, str):
+        return "its body is no text"
+    if encoding not in (None, "base64", "utf-8"):
+        return "its body encoding is neither base64 nor utf-8"
+    if encoding == "base64" and body is not None and not _is_base64(body):
+        return "its body is no base64"
+    given["headers"] = headers or {}
+    return None
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return True
+
+
+def _redis_text(given: Any) -> str:
+    try:
+        return str(_redis.dumps(given))
+    except Exception:  # noqa: BLE001 - as in `parsed`
+        return repr(type(given))
+
+
+def _unpacked(make: Callable[[], Any]) -> Callable[[bytes], bytes]:
+    def unpack(body: bytes) -> bytes:
+        unpacker = make()
+        found: bytes = unpacker.decompress(body, MOST_UNPACKED_BYTES)
+        if not unpacker.eof:
+            raise ValueError("it is cut off, or unpacks to more than a message may hold")
+        return found
+
+    return unpack
+
+
+_UNPACKERS: Final = {
+    "application/x-gzip": _unpacked(zlib.decompressobj),
+    "application/x-bz2": _unpacked(bz2.BZ2Decompressor),
+    "application/x-lzma": _unpacked(lambda: lzma.LZMADecompressor(memlimit=MOST_UNPACKED_BYTES)),
+}
+"""How bodies are unpacked: a kilobyte may say that it is a gigabyte."""
+
+
+def _not_unpacked(_body: bytes) -> bytes:
+    raise ValueError("workers unpack gzip, bzip2 and lzma alone")

@@ -113,6 +113,14 @@ def insert_workflows(
     return [Submitted(*row) for row in rows]
 
 
+def insert_workflow(
+    connection: sa.Connection, clock: Clock, template_id: int, new: NewWorkflow, *, by: str
+) -> Submitted:
+    """Store a workflow. Transaction: joins. Idempotent: by id and by identity key."""
+    row = connection.exec_driver_sql(_SUBMIT, submit_arguments(template_id, [new], by, clock)).one()
+    return Submitted(*row)
+
+
 def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, clock: Clock) -> tuple[Any, ...]:
     """Return the arguments of the SQL function `remand.submit`."""
     return (

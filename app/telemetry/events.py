@@ -53,6 +53,8 @@ EventName = Literal[
     "bell.failed",
     "broker.unusable",
     "message.refused",
+    "message.set_aside",
+    "control.refused",
     "step_events.dropped",
     "sweep.ended",
     "sweep.failed",
@@ -248,6 +250,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "A worker cannot listen where its counts would be told; it works without.",
             ("host", "port", "error"),
+        ),
+        "message.set_aside": EventSpec(
+            ERROR,
+            "A message that no worker could take became a dead letter.",
+            ("dead_letter_id", "queue", "reason", "size"),
+        ),
+        "control.refused": EventSpec(
+            WARNING,
+            "A message of Celery's remote control was not obeyed.",
+            ("reason",),
         ),
         "bell.failed": EventSpec(
             WARNING,
