@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import ssl
 import threading
 import time
 from collections.abc import Iterable
@@ -17,7 +18,8 @@ from uuid import uuid4
 from celery import Celery
 from kombu.exceptions import OperationalError
 
-from app.domain.errors import BrokerUnreachable
+from app.domain.addresses import TLS_FILES, TLS_SCHEMES, BrokerAddress, UrlInvalid, shown
+from app.domain.errors import BrokerUnreachable, ConfigInvalid, Problem
 from app.domain.queues import MAINTENANCE
 from app.telemetry import log
 from app.telemetry.metrics import BELLS
@@ -35,6 +37,7 @@ _FAILURES_TASK = "remand.drain_failures"
 _REDRIVE_TASK = "remand.sweep.redrive"
 _ACQUIRE_SECONDS = 5.0
 _ONE_MORE_TRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
+_VERIFY = {"required": ssl.CERT_REQUIRED, "optional": ssl.CERT_OPTIONAL, "none": ssl.CERT_NONE}
 _BROKER_DOWN = (OperationalError, ConnectionError, TimeoutError, OSError)
 
 
@@ -103,8 +106,9 @@ class CeleryBell:
         try:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=_CHECK_SECONDS)
         except connection_errors(self._app) as error:
+            where = shown(self._app.conf.broker_write_url or "")
             raise BrokerUnreachable(
-                f"the broker at {connection.as_uri()} is not usable: {redact_text(str(error))}",
+                f"the broker at {where} is not usable: {redact_text(str(error))}",
                 hint="check REMAND_BROKER_URL and that the broker is up",
             ) from error
         finally:
@@ -173,25 +177,48 @@ def _task_of(queue: str) -> str:
 
 def bell_to(broker_url: str) -> CeleryBell:
     """Return a bell for a program that is no worker: it sends, and never waits long for a broker."""
-    app = Celery("remand", broker=broker_url, set_as_current=False)
-    # A CELERY_BROKER_URL in the environment goes before the `broker_url` that Celery was given.
-    app.conf.update(
-        broker_read_url=broker_url,
-        broker_write_url=broker_url,
-        task_serializer="json",
-        task_ignore_result=True,
-        broker_connection_timeout=_CHECK_SECONDS,
-        broker_transport_options=transport_options(broker_url),
-    )
+    app = Celery("remand", set_as_current=False)
+    app.conf.update(broker_settings(broker_url), task_serializer="json", task_ignore_result=True)
     return CeleryBell(app)
 
 
-def transport_options(broker_url: str) -> dict[str, Any]:
+def broker_settings(broker_url: str | None) -> dict[str, Any]:
+    """Return what Celery must be told to reach the broker: the one door to it, for workers and all others.
+
+    Raises:
+        ConfigInvalid: the setting is no URL of a broker. None is: then the servers are not known yet.
+    """
+    found = _addresses(broker_url) if broker_url is not None else ()
+    url = ";".join(one.url() for one in found) or None
+    told: dict[str, Any] = {
+        # All three: a CELERY_BROKER_URL in the environment goes before the first alone.
+        "broker_url": url,
+        "broker_read_url": url,
+        "broker_write_url": url,
+        "broker_connection_timeout": _CHECK_SECONDS,
+        "broker_transport_options": dict(_ONE_MORE_TRY),
+    }
+    for one in found[:1]:
+        told["broker_transport_options"] = _transport_options(one)
+        told["broker_use_ssl"] = tls_options(one)
+        if "heartbeat" in one.options:
+            told["broker_heartbeat"] = int(one.options["heartbeat"])
+    return told
+
+
+def _addresses(broker_url: str) -> tuple[BrokerAddress, ...]:
+    try:
+        return BrokerAddress.parse_all(broker_url)
+    except UrlInvalid as error:
+        raise ConfigInvalid([Problem(None, None, "broker_url", str(error), "SETTING_INVALID")]) from None
+
+
+def _transport_options(address: BrokerAddress) -> dict[str, Any]:
     """Return what Celery must tell the broker's transport: one quick second try, limits for dead connections.
 
     Without the first, whoever rings waits seconds for a broker that is away, and again after each silence.
     """
-    if not broker_url.startswith("redis"):
+    if not address.scheme.startswith("redis"):
         return dict(_ONE_MORE_TRY)
     return {
         **_ONE_MORE_TRY,
@@ -202,7 +229,25 @@ def transport_options(broker_url: str) -> dict[str, Any]:
         "socket_connect_timeout": 4,
         "socket_timeout": 60,
         "health_check_interval": 25,
+        "global_keyprefix": address.options.get("global_keyprefix", ""),
     }
+
+
+def tls_options(address: BrokerAddress) -> dict[str, Any] | None:
+    """Return how the broker must prove who it is; None: it is reached without TLS.
+
+    Both transports would take any certificate, or any name in it, if nobody said otherwise.
+    """
+    if address.scheme not in TLS_SCHEMES:
+        return None
+    files = {name: address.options[name] for name in TLS_FILES if name in address.options}
+    verify = _VERIFY[address.options.get("ssl_cert_reqs", "required")]
+    names = verify != ssl.CERT_NONE and address.options.get("ssl_check_hostname", "true") == "true"
+    if address.scheme == "rediss":
+        return {**files, "ssl_cert_reqs": verify, "ssl_check_hostname": names}
+    told = {name.removeprefix("ssl_"): value for name, value in files.items()}
+    # None: the transport puts the host's name there, and compares.
+    return {**told, "cert_reqs": verify, **({"server_hostname": None} if names else {})}
 
 
 def connection_errors(app: Celery) -> tuple[type[BaseException], ...]:

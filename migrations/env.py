@@ -7,7 +7,7 @@ import os
 import sqlalchemy as sa
 from alembic import context
 
-from app.store.session import psycopg2_url
+from app.store.session import Database
 from app.store.tables import SCHEMA, metadata
 
 
@@ -30,6 +30,5 @@ given = context.config.attributes.get("connection")
 if given is not None:
     _migrate(given)
 else:
-    engine = sa.create_engine(psycopg2_url(os.environ["REMAND_DATABASE_URL"]))
-    with engine.begin() as opened:
+    with Database(os.environ["REMAND_DATABASE_URL"]).begin() as opened:
         _migrate(opened)

@@ -7,7 +7,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging
 
-from app.bell import transport_options
+from app.bell import broker_settings
 from app.config import Settings, load_settings
 from app.telemetry import configure_logging
 from beat_schedule import BEAT_SCHEDULE
@@ -42,10 +42,7 @@ def make_app(settings: Settings) -> Celery:
 def celery_settings(settings: Settings) -> dict[str, Any]:
     """Return Celery's settings. A message is a bell: it is acknowledged early and may be lost."""
     return {
-        # All three: a CELERY_BROKER_URL in the environment goes before the first alone.
-        "broker_url": settings.broker_url,
-        "broker_read_url": settings.broker_url,
-        "broker_write_url": settings.broker_url,
+        **broker_settings(settings.broker_url),
         "result_expires": 60,
         "task_default_queue": COMMANDS,
         "task_ignore_result": True,
@@ -71,11 +68,9 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
         "broker_connection_retry_on_startup": True,
         # Whatever the broker answers: a worker waits and comes back.
         "broker_channel_error_retry": True,
-        "broker_connection_timeout": 4,
         # Celery's 100 tries end a worker after an outage of some 45 minutes; steps need no broker to go on.
         "broker_connection_max_retries": None,
         "broker_pool_limit": 10,
-        "broker_transport_options": transport_options(settings.broker_url or ""),
         "beat_scheduler": "workers.beat:Scheduler",
         "beat_max_loop_interval": 1,
         "beat_schedule": {

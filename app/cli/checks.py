@@ -5,12 +5,12 @@ from __future__ import annotations
 from app.cli.context import Cli
 from app.cli.findings import Finding
 from app.cli.urls import LateBell
+from app.domain.addresses import shown
 from app.domain.errors import ConfigInvalid, HandlerNotFound
 from app.engine.books import load_books, unknown_classes
 from app.runtime import import_handlers
 from app.store import diagnosis, schema
 from remand.errors import RemandError
-from remand.redact import redact_text
 
 OLDEST_POSTGRES = 15
 
@@ -55,7 +55,7 @@ def check_servers(cli: Cli) -> list[Finding]:
 
 def check_database(cli: Cli) -> Finding:
     """Say whether Postgres answers and is new enough."""
-    url = redact_text(str(cli.settings.database_url))
+    url = shown(str(cli.settings.database_url))
     try:
         version = diagnosis.server_version(cli.unchecked.database)
     except RemandError as error:
@@ -84,9 +84,7 @@ def check_broker(cli: Cli) -> Finding:
         bell.check()
     except RemandError as error:
         return _failed("broker", error.message, error.hint)
-    return Finding(
-        "broker", "ok", f"answers at {redact_text(str(cli.settings.broker_url))}", is_environment=True
-    )
+    return Finding("broker", "ok", f"answers at {shown(str(cli.settings.broker_url))}", is_environment=True)
 
 
 def _failed(subject: str, message: str, todo: str) -> Finding:

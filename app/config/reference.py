@@ -13,10 +13,11 @@ from pydantic.fields import FieldInfo
 from app.config.archive import ArchiveSettings
 from app.config.notify import NotifySettings, NotifyTarget
 from app.config.retention import RetentionSettings
-from app.config.settings import Settings
+from app.config.settings import URLS, Settings
 from app.config.sources import Key, variable_of
 from app.config.staleness import StalenessSettings
 from app.config.web import WebSettings
+from app.domain.addresses import shown
 from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
 from app.domain.budget import BudgetSpec
 from app.domain.dead_letters import DlqSettings
@@ -27,14 +28,18 @@ from remand.redact import redact_text
 
 def masked(settings: Settings) -> dict[str, object]:
     """Return the settings as JSON-like values, URLs without their passwords; for `remand config show`."""
-    shown: dict[str, object] = settings.model_dump(mode="json", exclude={*_TABLES, "breakers", "rules"})
+    told: dict[str, object] = settings.model_dump(mode="json", exclude={*_TABLES, "breakers", "rules"})
     for table in _TABLES:
-        shown[table] = getattr(settings, table).model_dump(mode="json", exclude_none=True)
-    shown["breakers"] = {
+        told[table] = getattr(settings, table).model_dump(mode="json", exclude_none=True)
+    told["breakers"] = {
         name: one.model_dump(mode="json", exclude_none=True) for name, one in settings.breakers.items()
     }
-    shown["rules"] = [rule.model_dump(mode="json", exclude_unset=True) for rule in settings.rules]
-    return {name: redact_text(value) if isinstance(value, str) else value for name, value in shown.items()}
+    told["rules"] = [rule.model_dump(mode="json", exclude_unset=True) for rule in settings.rules]
+    return {name: _masked(name, value) if isinstance(value, str) else value for name, value in told.items()}
+
+
+def _masked(name: str, value: str) -> str:
+    return shown(value) if name in URLS else redact_text(value)
 
 
 def settings_reference() -> str:

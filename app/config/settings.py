@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
@@ -16,6 +15,7 @@ from app.config.notify import NotifySettings
 from app.config.retention import RetentionSettings
 from app.config.staleness import StalenessSettings
 from app.config.web import WebSettings
+from app.domain.addresses import BrokerAddress, DatabaseAddress, shown, tidied
 from app.domain.breaker import BreakerOverrides
 from app.domain.budget import BudgetSpec
 from app.domain.dead_letters import DlqSettings
@@ -23,8 +23,8 @@ from app.domain.retry import RetryOverrides
 from app.domain.rules import MAX_RULES, RuleSpec
 from remand.redact import redact_text
 
-DATABASE_SCHEMES = ("postgresql", "postgresql+psycopg2")
-BROKER_SCHEMES = ("redis", "rediss", "amqp", "amqps")
+URLS = ("database_url", "broker_url")
+"""Settings that hold passwords."""
 
 
 def _parse(value: object) -> object:
@@ -51,11 +51,13 @@ class Settings(BaseModel):
 
     database_url: str | None = Field(
         None,
-        description="PostgreSQL 15 or newer: `postgresql://user:password@host:port/name`. Unset: embedded.",
+        description="PostgreSQL 15 or newer: `postgresql://user:password@host:port/name`. Unset: embedded. "
+        "See [Servers](../operations/servers.md).",
     )
     broker_url: str | None = Field(
         None,
-        description="Celery's broker: `redis://`, `rediss://` (TLS), `amqp://`, `amqps://`. Unset: embedded.",
+        description="Celery's broker: `redis://`, `rediss://` (TLS), `redis+socket://`, `amqp://`, "
+        "`amqps://`. Unset: embedded. See [Servers](../operations/servers.md).",
     )
     data_dir: Path = Field(
         Path(".remand"),
@@ -313,14 +315,18 @@ class Settings(BaseModel):
     @field_validator("database_url")
     @classmethod
     def _names_postgres(cls, value: str | None) -> str | None:
-        _check_url(value, DATABASE_SCHEMES, "only PostgreSQL can hold the workflows")
-        return value
+        if value is None:
+            return None
+        DatabaseAddress.parse(value)
+        return tidied(value)
 
     @field_validator("broker_url")
     @classmethod
     def _names_a_broker(cls, value: str | None) -> str | None:
-        _check_url(value, BROKER_SCHEMES, "bells are tested on Redis and RabbitMQ alone")
-        return value
+        if value is None:
+            return None
+        BrokerAddress.parse_all(value)
+        return tidied(value)
 
     @field_validator("worker_gone_after_seconds")
     @classmethod
@@ -352,25 +358,7 @@ class Settings(BaseModel):
 
     def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
         for name, value in super().__repr_args__():
-            yield name, redact_text(value) if isinstance(value, str) else value
-
-
-def _check_url(url: str | None, schemes: tuple[str, ...], reason: str) -> None:
-    if url is None:
-        return
-    scheme, colon, _ = url.partition("://")
-    if not colon:
-        raise ValueError(f"should be a URL that starts with {_any_of(schemes)}")
-    if scheme not in schemes:
-        raise ValueError(f"should start with {_any_of(schemes)}, not {scheme}://: {reason}")
-    try:
-        _ = urlsplit(url).port
-    except ValueError as error:
-        raise ValueError(
-            f"is not a URL: {redact_text(str(error))}; write special characters as %XX"
-        ) from None
-
-
-def _any_of(schemes: tuple[str, ...]) -> str:
-    *most, last = (f"{scheme}://" for scheme in schemes)
-    return f"{', '.join(most)} or {last}"
+            if isinstance(value, str):
+                yield name, shown(value) if name in URLS else redact_text(value)
+            else:
+                yield name, value

@@ -21,6 +21,7 @@
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
+    │   │   └── DatabaseMissing
     │   ├── NobodyCouldSignIn  AddressTaken  NotifyUnfit
     │   └── SchemaMissing  SchemaTooOld  SchemaTooNew
     ├── Refused                      not for this caller        1
@@ -359,6 +360,12 @@ class DatabaseUnreachable(Unfit):
     """Postgres does not answer at `database_url`."""
 
     code = "DATABASE_UNREACHABLE"
+
+
+class DatabaseMissing(DatabaseUnreachable):
+    """The server answers, but has no database of the name in `database_url`."""
+
+    code = "DATABASE_MISSING"
 
 
 class BrokerUnreachable(Unfit):

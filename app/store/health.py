@@ -13,7 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg2
+from app.domain.errors import Unfit
+from app.store.connection import connect
 
 HEARD = Path("/run/remand/heard")
 """Touched by the worker whenever it takes a message; see `workers/signs.py`."""
@@ -75,9 +76,9 @@ def look(url: str, node: str = "") -> Seen | None:
     """Return what is known of a worker, None if it never registered. Transaction: own, read-only.
 
     Raises:
-        psycopg2.OperationalError: the database is away.
+        DatabaseUnreachable: the database is away.
     """
-    connection = psycopg2.connect(url, connect_timeout=5, application_name="remand health")
+    connection = connect(url, application_name="remand health")
     try:
         with connection.cursor() as cursor:
             cursor.execute(_LOOK, {"patience": PATIENCE_SECONDS, "node": node, "host": socket.gethostname()})
@@ -94,9 +95,9 @@ def main() -> int:
     """Return 0 if the worker is well, 1 with a line that says why not."""
     url = os.environ.get("REMAND_DATABASE_URL") or _configured_url()
     try:
-        seen = look(url.replace("postgresql+psycopg2://", "postgresql://", 1), *sys.argv[1:2])
-    except psycopg2.Error as error:
-        sys.stdout.write(f"unhealthy: Postgres cannot be asked: {str(error).strip()}\n")
+        seen = look(url, *sys.argv[1:2])
+    except Unfit as error:
+        sys.stdout.write(f"unhealthy: {error.message}\n")
         return 1
     found = "it is not registered" if seen is None else trouble(seen)
     sys.stdout.write("healthy\n" if found is None else f"unhealthy: {found}\n")

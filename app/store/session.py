@@ -16,43 +16,17 @@ import psycopg2
 import psycopg2.extensions
 import psycopg2.extras
 import sqlalchemy as sa
-from sqlalchemy.engine import make_url
 
 from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
 from app.store import instants
+from app.store.connection import connect, refused
 from app.store.endings import Ending, How, ending_of
-from remand.redact import redact_text
 
 instants.install()
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
 
-_CONNECT_ARGS: dict[str, Any] = {
-    "connect_timeout": 5,
-    "keepalives": 1,
-    "keepalives_idle": 30,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "application_name": "remand",
-}
 NOT_NOW = (DatabaseUnreachable, Busy)
 """Nothing is known to be done, and another try may do it."""
-
-
-def psycopg2_url(url: str) -> sa.URL:
-    """Return the URL for SQLAlchemy with the driver this product uses, whatever driver the setting named."""
-    return make_url(url).set(drivername="postgresql+psycopg2")
-
-
-def connect(url: str, *, application_name: str) -> psycopg2.extensions.connection:
-    """Open a connection outside any pool, with the time limits that all our connections have.
-
-    Raises:
-        psycopg2.OperationalError: the server is away.
-    """
-    dsn = psycopg2_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-    arguments = {**_CONNECT_ARGS, "application_name": application_name}
-    opened: psycopg2.extensions.connection = psycopg2.connect(dsn, **arguments)
-    return opened
 
 
 class Database:
@@ -62,7 +36,7 @@ class Database:
     """
 
     def __init__(self, url: str, *, pool_size: int = 5) -> None:
-        self._url = psycopg2_url(url)
+        self.url = url
         self._pool_size = pool_size
         self._engine: sa.Engine | None = None
         self._pid = 0
@@ -75,11 +49,13 @@ class Database:
             if self._engine is not None:
                 self._engine.dispose(close=False)
             self._engine = sa.create_engine(
-                self._url,
+                "postgresql+psycopg2://",
+                creator=lambda: connect(self.url),
                 pool_size=self._pool_size,
                 max_overflow=10,
                 pool_use_lifo=True,
-                connect_args=_CONNECT_ARGS,
+                # What values were sent stands in no error: not in a log, not on a page, not on a terminal.
+                hide_parameters=True,
             )
             self._pid = pid
         return self._engine
@@ -129,7 +105,7 @@ class Database:
                 raise
             if how.drops:
                 pooled.invalidate()
-            raise translated(self._url, error, how) from error
+            raise translated(self.url, error, how) from error
         finally:
             if pooled.is_valid and not driver.closed:
                 driver.autocommit = False
@@ -175,7 +151,7 @@ class Database:
             yield
         except (psycopg2.Error, sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
             how = ending_of(error) or How(Ending.AWAY)
-            raise unreachable(self._url, getattr(error, "orig", None) or error, how.hint) from error
+            raise refused(self.url, getattr(error, "orig", None) or error, how.hint) from error
 
     @contextmanager
     def _translating(self, connection: sa.Connection) -> Iterator[None]:
@@ -187,15 +163,15 @@ class Database:
                 raise
             if how.drops:
                 connection.invalidate()
-            raise translated(self._url, error, how) from error
+            raise translated(self.url, error, how) from error
 
 
-def translated(url: sa.URL, error: BaseException, how: How) -> DatabaseUnreachable | Busy | ValueRefused:
+def translated(url: str, error: BaseException, how: How) -> DatabaseUnreachable | Busy | ValueRefused:
     """Return our word for an error of the driver that the table of endings knows."""
     origin = getattr(error, "orig", None) or error
     match how.ending:
         case Ending.AWAY:
-            return unreachable(url, origin, how.hint)
+            return refused(url, origin, how.hint)
         case Ending.BUSY:
             why = how.hint or "others work on the same rows just now"
             return Busy(
@@ -207,15 +183,6 @@ def translated(url: sa.URL, error: BaseException, how: How) -> DatabaseUnreachab
             return ValueRefused(f"Postgres refused a value: {' '.join(str(origin).split())}")
         case _:
             assert_never(how.ending)
-
-
-def unreachable(url: sa.URL, error: BaseException, hint: str = "") -> DatabaseUnreachable:
-    """Turn a driver's connection error into ours, naming host and database but no password."""
-    reason = " ".join(redact_text(str(error)).split()) or type(error).__name__
-    return DatabaseUnreachable(
-        f"Postgres at {url.host}:{url.port or 5432}/{url.database} is not usable: {reason}",
-        hint=hint or "check REMAND_DATABASE_URL and that the server is up",
-    )
 
 
 Connection = sa.Connection

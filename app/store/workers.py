@@ -12,8 +12,9 @@ from uuid import UUID
 import psycopg2
 import psycopg2.extensions
 
+from app.store.connection import connect, refused
 from app.store.endings import ending_of
-from app.store.session import Database, connect, psycopg2_url, unreachable
+from app.store.session import Database
 
 _REGISTER = (
     "insert into remand.workers (id, hostname, pid, queues, pool, concurrency, version, code_version,"
@@ -113,7 +114,7 @@ class Pulse:
                 self._connection.close()
             if how is None:
                 raise
-            raise unreachable(psycopg2_url(self._url), error, how.hint) from error
+            raise refused(self._url, error, how.hint) from error
 
     def _register(self) -> None:
         self._connection = connect(self._url, application_name="remand worker")

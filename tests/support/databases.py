@@ -17,7 +17,8 @@ import psycopg2
 from sqlalchemy.engine import URL, make_url
 
 from app.store import schema
-from app.store.session import Database, psycopg2_url
+from app.store.connection import connect
+from app.store.session import Database
 
 PREFIX = "remand_test_"
 _KEEP_SECONDS = 7200
@@ -48,8 +49,7 @@ class Cluster:
 
     def execute(self, sql: str, arguments: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
         """Run a statement outside any test's database, autocommitted."""
-        dsn = psycopg2_url(str_of(self._url)).set(drivername="postgresql", database="postgres")
-        connection = psycopg2.connect(str_of(dsn))
+        connection = connect(str_of(self._url.set(database="postgres")))
         try:
             connection.autocommit = True
             with connection.cursor() as cursor:

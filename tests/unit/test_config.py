@@ -135,7 +135,7 @@ def test_all_problems_of_both_sources_come_at_once(toml: Any) -> None:
         ("log_format", "xml", "'console' or 'json'"),
         ("handlers", '["a"', "JSON list"),
         ("database_url", "mysql://h/d", "postgresql:// or postgresql+psycopg2://, not mysql://"),
-        ("database_url", "postgres://h/d", "not postgres://"),
+        ("database_url", "sqlite:///d", "not sqlite://"),
         ("database_url", "localhost", "should be a URL"),
         ("database_url", "postgresql://h:port/d", "is not a URL"),
         ("broker_url", "sqs://", "not sqs://: bells are tested on Redis and RabbitMQ"),
