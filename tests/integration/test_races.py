@@ -137,7 +137,7 @@ def test_deciding_on_failures_needs_one_connection(harness: Harness) -> None:
     harness.play(a=always(NO))
     one(harness)
     harness.drain()
-    lonely = Database(harness.database.engine.url.render_as_string(hide_password=False), pool_size=1)
+    lonely = Database(harness.database.url, pool_size=1)
     lonely.engine.pool._max_overflow = 0  # type: ignore[attr-defined]
     lonely.engine.pool._timeout = 0.1  # type: ignore[attr-defined]
 

@@ -76,7 +76,7 @@ class Web:
         self, database: Database, clock: FakeClock, notify: dict[str, Any] | None = None, **web: Any
     ) -> None:
         self.database, self.clock, self.bell = database, clock, RecordingBell()
-        url = database.engine.url.render_as_string(hide_password=False)
+        url = database.url
         told = {"notify": notify or {}, "web": web}
         settings = settings_for(database_url=url, broker_url="redis://:hush@127.0.0.1:1/0", **told)
         self.runtime = Runtime(settings, bell=self.bell, clock=clock)
