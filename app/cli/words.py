@@ -185,6 +185,8 @@ def _type_name(kind: Any) -> str:
     inner = [one for one in getattr(kind, "__args__", ()) if one is not type(None)]
     if getattr(kind, "__origin__", None) is list:
         return f"list[{_type_name(inner[0])}]"
+    if getattr(kind, "__origin__", None) is tuple:
+        return f"tuple[{', '.join(map(_type_name, inner))}]"
     if inner:
         return f"{_type_name(inner[0])}?"
     return kind.__name__ if kind.__name__ in _BUILT_IN else f"{kind.__module__}:{kind.__name__}"
@@ -195,6 +197,8 @@ def _type(name: str) -> Any:
         return _type(name[:-1]) | None
     if name.startswith("list["):
         return list[_type(name[5:-1])]  # type: ignore[misc]  # made at run time
+    if name.startswith("tuple["):
+        return tuple[tuple(map(_type, name[6:-1].split(", ")))]  # type: ignore[misc]  # as above
     if name in _BUILT_IN:
         return _BUILT_IN[name]
     module, _, attribute = name.partition(":")
