@@ -23,6 +23,8 @@ KEEP_ALIVE_SECONDS = 20.0
 STREAM_SECONDS = 60.0
 """A browser comes back by itself, through the gate: who was signed out hears no more."""
 MOST_LISTENERS = 200
+_AT_ONCE = {"X-Accel-Buffering": "no"}
+"""What tells proxies to pass on each event as it comes."""
 
 
 class Live:
@@ -48,7 +50,7 @@ class Live:
         """Answer a browser that listens; 503 when too many do."""
         if self._listeners >= MOST_LISTENERS:
             return Response("too many pages listen", 503, {"Retry-After": "30"})
-        return StreamingResponse(self._events(request), media_type="text/event-stream")
+        return StreamingResponse(self._events(request), media_type="text/event-stream", headers=_AT_ONCE)
 
     async def _events(self, request: Request) -> AsyncIterator[str]:
         self._listeners += 1
