@@ -1,7 +1,8 @@
 """The bell that Celery workers hear: a message that says "queue X has work", nothing more.
 
 Ringing is cheap to repeat and safe to lose. In a burst one process rings a queue once in `WINDOW_SECONDS`;
-what came meanwhile is announced at its end: a drain costs a millisecond however little it finds.
+what came meanwhile is announced at its end: a drain costs a millisecond however little it finds. Where nobody
+listens, some `WAITING_AT_MOST` bells are as good as a million, and do not fill the broker.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ from remand.redact import redact_text
 WINDOW_SECONDS = 0.025
 DENSE_SECONDS = 0.004
 """Rings closer than this to the one before are a burst."""
+WAITING_AT_MOST = 100
+"""Bells of a queue that may lie in the broker unheard; each process may add `LOOK_EVERY` before it looks."""
+LOOK_EVERY = 50
+FULL_SECONDS = 1.0
+"""Until a process that saw so many looks again."""
 _SILENCE_SECONDS = 1.0
 _CHECK_SECONDS = 4.0
 RETRY_PREFIX = "retry."
@@ -51,6 +57,8 @@ class CeleryBell:
         self._asked: dict[str, float] = {}
         self._owed: set[str] = set()
         self._declared: set[str] = set()
+        self._sent: dict[str, int] = {}
+        self._full_until: dict[str, float] = {}
         self._timer: threading.Timer | None = None
         self._mute_until = 0.0
         # The transport's own errors are no OSErrors, and `publish` wraps them only when it connects.
@@ -125,9 +133,12 @@ class CeleryBell:
         if time.monotonic() < self._mute_until:
             count(BELLS, queue, "muted")
             return
+        if time.monotonic() < self._full_until.get(queue, 0.0):
+            count(BELLS, queue, "enough")
+            return
         try:
-            self._send(queue)
-            count(BELLS, queue, "sent")
+            sent = self._send(queue)
+            count(BELLS, queue, "sent" if sent else "enough")
         except self._away as error:
             # The work is committed: the ring sweep announces it once the broker is back.
             self._mute_until = time.monotonic() + _SILENCE_SECONDS
@@ -135,12 +146,19 @@ class CeleryBell:
             count(BELLS, queue, "failed")
             log("bell.failed", queue=queue, error=type(error).__name__)
 
-    def _send(self, queue: str) -> None:
+    def _send(self, queue: str) -> bool:
         """Publish what Celery calls a task message, protocol 2, with what a worker needs of it and no more.
 
-        `send_task` spends ten times as long on the rest, which for a bell is most of its cost.
+        `send_task` spends ten times as long on the rest, which for a bell is most of its cost. Returns False
+        where enough bells lie in the broker.
         """
         with self._app.producer_pool.acquire(block=True, timeout=_ACQUIRE_SECONDS) as producer:
+            if (
+                self._sent.get(queue, 0) % LOOK_EVERY == 0
+                and _lying(producer.connection, queue) >= WAITING_AT_MOST
+            ):
+                self._full_until[queue] = time.monotonic() + FULL_SECONDS
+                return False
             task_id = str(uuid4())
             producer.publish(
                 [[queue], {}, {}],
@@ -161,12 +179,28 @@ class CeleryBell:
                 retry=False,
             )
         self._declared.add(queue)
+        self._sent[queue] = self._sent.get(queue, 0) + 1
+        return True
 
     def _start_afresh_after_fork(self) -> None:
         if self._pid != os.getpid():
             self._pid = os.getpid()
             self._owed = set()
             self._timer = None
+
+
+def _lying(connection: Any, queue: str) -> int:
+    """Return how many bells of a queue lie in the broker."""
+    # It connects as often as `transport_options` says; `channel` alone would not.
+    _ = connection.default_channel
+    # A channel of its own: RabbitMQ closes one that asks for a queue that is not there yet.
+    channel = connection.channel()
+    try:
+        return int(channel.queue_declare(queue, passive=True).message_count)
+    except connection.channel_errors:
+        return 0
+    finally:
+        channel.close()
 
 
 def _task_of(queue: str) -> str:

@@ -24,6 +24,7 @@ from app.config import load_settings
 from app.config.web import WebSettings
 from app.dashboard.app import build as build_dashboard
 from app.domain.errors import AddressTaken
+from app.engine.startup import await_database
 from app.runtime import Runtime
 from app.telemetry import configure_logging, log, tally
 from app.web import errors, login, metrics
@@ -83,6 +84,9 @@ def main() -> None:
     """Serve until asked to stop, on the address of the settings. Exits as the command line does."""
     try:
         runtime = _runtime()
+        # It shows what is there though nothing can be changed: a standby will do.
+        await_database(runtime.database, runtime.settings, writes=False)
+        runtime.check_schema()
         web = runtime.settings.web
         _allow_files()
         door = _listen(web.host, web.port)

@@ -31,6 +31,7 @@ from app.engine.books import warn_of_unknown_classes
 from app.engine.guard import Guard
 from app.engine.publish import publish
 from app.engine.routing import Routing
+from app.engine.startup import await_database, patiently
 from app.runtime import import_handlers
 from app.store.workers import Incarnation, Pulse
 from app.telemetry import log
@@ -59,7 +60,7 @@ class Presence(bootsteps.StartStopStep):
         url = process.runtime().settings.database_url
         assert url is not None
         self.pulse = Pulse(url, incarnation)
-        self.pulse.beat()
+        patiently(self.pulse.beat, process.runtime().settings)
         runtime = process.runtime()
         routing = Routing(runtime.engine.templates, runtime.settings)
         self.guard = Guard(
@@ -146,6 +147,7 @@ def _prepare(**_: Any) -> None:
     """Check everything a worker needs before its pool forks; stop with a message if something is missing."""
     try:
         runtime = process.runtime()
+        await_database(runtime.database, runtime.settings)
         runtime.check_schema()
         import_handlers(runtime.settings.handlers)
         current.hand_over()
@@ -173,10 +175,12 @@ def _born(**_: Any) -> None:
 
 @worker_ready.connect
 def _ring_ourselves(sender: Any, **_: Any) -> None:
-    """Work may have waited while nobody listened."""
-    process.engine().bell.ring(
-        queue for queue in sender.app.amqp.queues.consume_from if not queue.startswith("remand.")
-    )
+    """Work may have waited while nobody listened.
+
+    In a thread: a broker that is full lets whoever sends wait, and this worker is to empty it.
+    """
+    queues = [queue for queue in sender.app.amqp.queues.consume_from if not queue.startswith("remand.")]
+    threading.Thread(target=process.engine().bell.ring, args=(queues,), daemon=True).start()
 
 
 @worker_shutting_down.connect

@@ -8,6 +8,7 @@ import typer
 
 from app.cli.context import ROOT, RUN, Cli
 from app.cli.urls import database_of
+from app.engine.startup import await_database
 from app.store import schema
 from app.store.session import Database
 
@@ -27,6 +28,7 @@ def migrate(
     """Create or upgrade the schema `remand` in the database. Safe to repeat and to run twice at once."""
     database = Database(database_of(cli.given))
     try:
+        await_database(database, cli.given, writes=not dry)
         before = schema.current(database)
         schema.check_not_newer(before)
         target = schema.resolve(revision)

@@ -16,9 +16,12 @@ from app.cli.template import queues as queues_of
 from app.cli.urls import LateBell
 from app.config import Settings
 from app.config.sources import CONFIG_VARIABLE
+from app.domain.errors import DatabaseUnreachable
 from app.domain.queues import BUILT_IN
 from app.engine.publish import publish
+from app.engine.startup import await_database
 from app.runtime import Runtime, import_handlers
+from app.telemetry import log
 
 
 @ROOT.verb(
@@ -42,6 +45,7 @@ def worker(
     name: Annotated[str | None, typer.Option("--name", help="Node name, made unique by the host.")] = None,
 ) -> None:
     """Run a Celery worker in this process, after a check of settings, schema, broker and handlers."""
+    await_database(cli.unchecked.database, cli.settings)
     runtime = cli.runtime
     _check_broker(cli)
     import_handlers(cli.settings.handlers)
@@ -56,9 +60,14 @@ def worker(
 
 @ROOT.verb("beat", panel=RUN, examples=("remand beat",))
 def beat(cli: Cli) -> None:
-    """Run Celery beat in this process: it rings the sweeps. Two at once are harmless, none is not."""
-    cli.runtime.check_schema()
-    _check_broker(cli)
+    """Run Celery beat in this process: it rings the sweeps. Two at once are harmless, none is not.
+
+    Database and broker may be away when it starts: it rings as soon as it can.
+    """
+    try:
+        cli.unchecked.check_schema()
+    except DatabaseUnreachable as error:
+        log("beat.unsure", error=error.message)
     cli.out.say("beat rings the sweeps")
     _become(cli, beat_command(log_level=cli.settings.log_level))
 

@@ -89,6 +89,13 @@ class Settings(BaseModel):
         le=3600,
         description="Seconds a handler gets to clean up after its timeout before its process is killed.",
     )
+    start_wait_seconds: Seconds = Field(
+        60.0,
+        ge=0,
+        le=3600,
+        description="Seconds that worker, server and migration wait, when they start, for a PostgreSQL that"
+        " is away, starting or read-only. 0: not at all.",
+    )
     shutdown_grace_seconds: Seconds = Field(
         20.0, ge=0, le=3600, description="Seconds a worker that is asked to stop lets running steps finish."
     )

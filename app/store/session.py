@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 import psycopg2
+import psycopg2.errors
 import psycopg2.extensions
 import psycopg2.extras
 import sqlalchemy as sa
@@ -20,7 +21,7 @@ import sqlalchemy as sa
 from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
 from app.store import instants
 from app.store.connection import connect, refused
-from app.store.endings import Ending, How, ending_of
+from app.store.endings import SQLSTATES, Ending, How, ending_of
 
 instants.install()
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
@@ -126,6 +127,26 @@ class Database:
                 # The driver's own: a NUL, or a letter that the client's encoding lacks.
                 raise ValueRefused(f"a value cannot be sent to Postgres: {error}") from error
             return cursor.fetchall() if cursor.description else []
+
+    def check(self) -> None:
+        """Make sure that Postgres answers. Transaction: own.
+
+        Raises:
+            DatabaseUnreachable: it does not.
+        """
+        self.call("select")
+
+    def check_writes(self) -> None:
+        """Make sure that Postgres takes writes. Transaction: own.
+
+        Raises:
+            DatabaseUnreachable: it does not answer, or is read-only: a standby, a failover under way.
+        """
+        if self.call("select current_setting('transaction_read_only')") == [("on",)]:
+            # Rolled over or promoted, the next connection may lead to another server.
+            self.dispose()
+            read_only = psycopg2.errors.ReadOnlySqlTransaction("it is read-only")
+            raise refused(self.url, read_only, SQLSTATES["25006"].hint)
 
     def dispose(self) -> None:
         """Close the pool."""

@@ -59,6 +59,8 @@ EventName = Literal[
     "sweep.ended",
     "sweep.failed",
     "sweep.recovered",
+    "database.awaited",
+    "database.there",
     "beat.held",
     "beat.goes_on",
     "beat.unsure",
@@ -301,6 +303,14 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         ),
         "sweep.recovered": EventSpec(
             INFO, "A sweep that had failed goes well again.", ("sweep", "failures", "failing_seconds")
+        ),
+        "database.awaited": EventSpec(
+            WARNING,
+            "A process that starts waits for PostgreSQL: it is away, starting, or takes no writes.",
+            ("error", "give_up_seconds"),
+        ),
+        "database.there": EventSpec(
+            INFO, "PostgreSQL that a start had to wait for is there.", ("waited_seconds",)
         ),
         "beat.held": EventSpec(
             WARNING,

@@ -112,7 +112,8 @@ LOST_ATTEMPTS: Final = _counted(
 LOST_CAUSES: Final = ("process", "timeout", "gone", "lease")
 BELLS: Final = _counted(
     "remand_bells_total",
-    "Bells. Outcome: sent, failed (the broker did not take it), muted (it refused one a moment ago).",
+    "Bells. Outcome: sent, failed (the broker did not take it), muted (it refused one a moment ago), enough"
+    " (as many lie in the broker unheard as need).",
     "queue outcome",
 )
 SWEEP_SECONDS: Final = _measured("remand_sweep_duration_seconds", "Time of a run of a sweep.", "sweep", _LONG)

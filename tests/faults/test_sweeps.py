@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from beat_schedule import BEAT_SCHEDULE
+from tests.support.brokers import bells_in
 from tests.support.site import ROOT, SUPPORT, Site
 from tests.support.site_fixtures import OpenSite
 from tests.support.waiting import eventually
@@ -96,3 +98,15 @@ def test_sweep_killed_half_way_leaves_nothing_that_stops_the_next(open_site: Ope
     eventually(lambda: site.workflow(held).state == "complete", timeout=60)
     assert site.outcomes(held) == ["lost", "complete"]
     site.settle()
+
+
+def test_beat_alone_fills_no_broker_and_each_sweep_runs_once_somebody_listens(open_site: OpenSite) -> None:
+    site = open_site(ring_interval_seconds=0.2, rescue_interval_seconds=0.2)
+    site.start_beat()
+    held = site.log_path("beat")
+    eventually(lambda: held.exists() and "beat.held" in held.read_text(), timeout=60)
+    assert bells_in(site.environment["REMAND_BROKER_URL"], "remand.maintenance") <= 5
+    site.start_worker("support", SUPPORT, concurrency=1)
+    ran = "select name from remand.sweep_runs where last_success_at is not null"
+    # Some of them have an interval of an hour.
+    eventually(lambda: {row[0] for row in site.database.call(ran)} == set(BEAT_SCHEDULE), timeout=60)

@@ -15,7 +15,15 @@ import pytest
 from celery import Celery
 
 import app.bell
-from app.bell import DENSE_SECONDS, WINDOW_SECONDS, CeleryBell, bell_to
+from app.bell import (
+    DENSE_SECONDS,
+    FULL_SECONDS,
+    LOOK_EVERY,
+    WAITING_AT_MOST,
+    WINDOW_SECONDS,
+    CeleryBell,
+    bell_to,
+)
 from app.domain.errors import BrokerUnreachable
 from tests.support.children import forked
 
@@ -276,3 +284,35 @@ def test_a_check_names_the_broker_that_is_away_without_its_password(at_exit: lis
 
 def test_a_check_of_a_broker_that_answers_says_nothing(bell: CeleryBell) -> None:
     bell.check()
+
+
+def test_where_nobody_listens_bells_do_not_pile_up(bell: CeleryBell, clock: Time, queue: str) -> None:
+    for _ in range(10 * WAITING_AT_MOST):
+        bell.ring([queue])
+        clock.advance(2 * FULL_SECONDS)
+
+    assert bell.pending(queue) <= WAITING_AT_MOST + LOOK_EVERY
+
+
+def test_programs_that_ring_once_do_not_pile_bells_up(
+    clock: Time, at_exit: list[Callable[[], None]], queue: str
+) -> None:
+    for _ in range(2 * WAITING_AT_MOST):
+        bell = CeleryBell(Celery("test", broker="memory://", set_as_current=False))
+        bell.ring([queue])
+
+    assert bell.pending(queue) == WAITING_AT_MOST
+
+
+def test_a_queue_that_was_emptied_is_rung_again(bell: CeleryBell, clock: Time, queue: str) -> None:
+    for _ in range(4 * WAITING_AT_MOST):
+        bell.ring([queue])
+        clock.advance(2 * DENSE_SECONDS)
+    with bell._app.connection_for_read() as connection:
+        connection.default_channel.queue_purge(queue)
+    bell.ring([queue])
+    at_once = bell.pending(queue)
+    clock.advance(2 * FULL_SECONDS)
+    bell.ring([queue])
+
+    assert (at_once, bell.pending(queue)) == (0, 1)

@@ -1,0 +1,75 @@
+"""What a process that starts needs of Postgres: it waits for one that is away, starting, or takes no writes.
+
+A supervisor that starts everything at once, a failover, a restored backup: each ends by itself in a while.
+A wrong password or a database that is not there does not, and is told at once.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from app.config import Settings
+from app.domain.errors import DatabaseUnreachable
+from app.store.session import Database
+from app.telemetry import log
+
+T = TypeVar("T")
+
+_PAUSES_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+# Of what ends a connection before it is one, libpq tells no SQLSTATE.
+_STAYS_SO: Final = re.compile(
+    r"authentication failed|no password supplied|no pg_hba\.conf entry|invalid (connection option|dsn|port)"
+    r"|(database|role) \"[^\"]*\" (does not exist|is not permitted)",
+    re.IGNORECASE,
+)
+
+
+def await_database(database: Database, settings: Settings, *, writes: bool = True) -> None:
+    """Return once Postgres answers and, if it `writes`, takes writes.
+
+    Raises:
+        DatabaseUnreachable: not within `start_wait_seconds`, or it will not by waiting.
+    """
+    patiently(database.check_writes if writes else database.check, settings)
+
+
+def patiently(
+    call: Callable[[], T],
+    settings: Settings,
+    *,
+    pause: Callable[[float], None] = time.sleep,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> T:
+    """Call until Postgres answers; say once what is waited for.
+
+    Raises:
+        DatabaseUnreachable: as `await_database`.
+    """
+    began, tries = monotonic(), 0
+    while True:
+        try:
+            answer = call()
+        except DatabaseUnreachable as error:
+            waited = monotonic() - began
+            if waited >= settings.start_wait_seconds or _STAYS_SO.search(error.message):
+                raise _given_up(error, waited) if tries else error from error
+            if tries == 0:
+                log("database.awaited", error=error.message, give_up_seconds=settings.start_wait_seconds)
+            left = settings.start_wait_seconds - waited
+            pause(min(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)], left))
+            tries += 1
+        else:
+            if tries:
+                log("database.there", waited_seconds=round(monotonic() - began, 1))
+            return answer
+
+
+def _given_up(error: DatabaseUnreachable, waited: float) -> DatabaseUnreachable:
+    return DatabaseUnreachable(
+        f"{error.message} (waited for {waited:.0f} s)",
+        hint=f"{error.hint}; `start_wait_seconds` says how long a start waits",
+        details=error.details,
+    )
