@@ -57,13 +57,13 @@ def patiently(
             if waited >= settings.start_wait_seconds or _STAYS_SO.search(error.message):
                 raise _given_up(error, waited) if tries else error from error
             if tries == 0:
-                log("database.awaited", error=error.message, give_up_seconds=settings.start_wait_seconds)
+                log("database.awaited", error=error.message, delay_seconds=settings.start_wait_seconds)
             left = settings.start_wait_seconds - waited
             pause(min(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)], left))
             tries += 1
         else:
             if tries:
-                log("database.there", waited_seconds=round(monotonic() - began, 1))
+                log("database.there", duration_seconds=round(monotonic() - began, 1))
             return answer
 
 

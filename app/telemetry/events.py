@@ -307,10 +307,10 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         "database.awaited": EventSpec(
             WARNING,
             "A process that starts waits for PostgreSQL: it is away, starting, or takes no writes.",
-            ("error", "give_up_seconds"),
+            ("error", "delay_seconds"),
         ),
         "database.there": EventSpec(
-            INFO, "PostgreSQL that a start had to wait for is there.", ("waited_seconds",)
+            INFO, "PostgreSQL that a start had to wait for is there.", ("duration_seconds",)
         ),
         "beat.held": EventSpec(
             WARNING,
