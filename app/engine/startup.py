@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from app.config import Settings
-from app.domain.errors import DatabaseUnreachable
+from app.domain.errors import DatabaseMissing, DatabaseUnreachable
 from app.store.session import Database
 from app.telemetry import log
 
@@ -22,7 +22,7 @@ _PAUSES_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 # Of what ends a connection before it is one, libpq tells no SQLSTATE.
 _STAYS_SO: Final = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|invalid (connection option|dsn|port)"
-    r"|(database|role) \"[^\"]*\" (does not exist|is not permitted)",
+    r"|role \"[^\"]*\" (does not exist|is not permitted)",
     re.IGNORECASE,
 )
 
@@ -54,7 +54,7 @@ def patiently(
             answer = call()
         except DatabaseUnreachable as error:
             waited = monotonic() - began
-            if waited >= settings.start_wait_seconds or _STAYS_SO.search(error.message):
+            if waited >= settings.start_wait_seconds or _stays_so(error):
                 raise _given_up(error, waited) if tries else error from error
             if tries == 0:
                 log("database.awaited", error=error.message, delay_seconds=settings.start_wait_seconds)
@@ -65,6 +65,10 @@ def patiently(
             if tries:
                 log("database.there", duration_seconds=round(monotonic() - began, 1))
             return answer
+
+
+def _stays_so(error: DatabaseUnreachable) -> bool:
+    return isinstance(error, DatabaseMissing) or _STAYS_SO.search(error.message) is not None
 
 
 def _given_up(error: DatabaseUnreachable, waited: float) -> DatabaseUnreachable:

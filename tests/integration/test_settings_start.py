@@ -87,7 +87,6 @@ def test_start_wait_seconds_is_how_long_a_start_waits(seconds: float) -> None:
     "message",
     [
         'FATAL:  password authentication failed for user "u"',
-        'FATAL:  database "x" does not exist',
         'FATAL:  role "u" does not exist',
         'no pg_hba.conf entry for host "10.0.0.1"',
     ],
@@ -180,3 +179,13 @@ def test_beat_starts_without_any_server(start: Any) -> None:
     code, told = start(NOBODY, ["beat"])
 
     assert (code, "beat rings" in told) == (0, True)
+
+
+def test_a_database_that_is_not_there_is_told_at_once(
+    start: Callable[[str, list[str]], tuple[int, str]], database_url: str
+) -> None:
+    code, told = start(f"{database_url.rpartition('/')[0]}/nowhere", ["migrate"])
+
+    assert code == 3
+    assert "DATABASE_MISSING" in told
+    assert "waited" not in told
