@@ -86,7 +86,7 @@ def _table(
     database: Database, submissions: Sequence[Submission], states: dict[UUID, WorkflowState]
 ) -> RenderableType:
     happy = [one for one in submissions if one.expect == "complete" and one.is_order]
-    rows: list[tuple[RenderableType, ...]] = [_together(happy, states)]
+    rows: list[tuple[str | Text, ...]] = [_together(happy, states)]
     for one in submissions:
         if one not in happy:
             steps = steps_of(database, one.workflow_id)
@@ -94,7 +94,7 @@ def _table(
     return table("scenario", "steps", "", rows=rows, folds=False)
 
 
-def _together(happy: Sequence[Submission], states: dict[UUID, WorkflowState]) -> tuple[RenderableType, ...]:
+def _together(happy: Sequence[Submission], states: dict[UUID, WorkflowState]) -> tuple[str | Text, ...]:
     done = sum(states[one.workflow_id] is WorkflowState.COMPLETE for one in happy)
     bar = Text.assemble(("━" * done, "green"), ("━" * (len(happy) - done), "dim"))
     found = WorkflowState.COMPLETE if done == len(happy) else WorkflowState.STEPS_IN_PROCESS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from app.cli.output import facts, span, table
@@ -80,9 +80,7 @@ class Told:
         listed = table("asked", "about", "looked up", "rule", "outcome", rows=[_asked(one) for one in asked])
         if not left_out:
             return listed
-        listed.caption = f"{left_out} asked before these: see them with --verbose"
-        listed.caption_justify = "left"
-        return listed
+        return Group(listed, Text(f"{left_out} asked before these: see them with --verbose", style="dim"))
 
     def plan_lines(self) -> list[RenderableType]:
         """Return what follows after each attempt if all fail so."""
@@ -110,7 +108,7 @@ def _source(explanation: Explanation, book: RuleBook) -> str:
     return "" if rule is None else rule.source
 
 
-def _asked(one: Considered) -> tuple[RenderableType, ...]:
+def _asked(one: Considered) -> tuple[str | Text, ...]:
     style = {"matched": "green", "condition not met": "yellow"}.get(one.outcome, "dim")
     note = f": {one.note}" if one.note else ""
     return one.stage, one.subject, one.key, one.rule or "", Text(f"{one.outcome}{note}", style=style)

@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
+from app.cli.listing import Facts, Listing
 from app.cli.streams import print_json
 from app.domain.printable import printable
 
@@ -79,7 +80,8 @@ class Output:
             print_json(value)
             return
         for part in shown:
-            self.console.print(part)
+            # What is longer than a line is for the terminal to break: a link must stay one.
+            self.console.print(part, crop=False)
 
     def say(self, text: str | Text, style: str = "") -> None:
         """Tell something that is no part of the answer, on standard error."""
@@ -101,7 +103,12 @@ class _Console(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the parts of what is shown."""
-        return super().render(_harmless(renderable) if isinstance(renderable, Text) else renderable, options)
+        if not isinstance(renderable, Text):
+            return super().render(renderable, options)
+        text, given = _harmless(renderable), options or self.options
+        if any(cell_len(word) > given.max_width for word in text.plain.split()):
+            given = given.update(no_wrap=True, overflow="ignore")
+        return super().render(text, given)
 
 
 def _harmless(text: Text) -> Text:
@@ -115,33 +122,18 @@ def _harmless(text: Text) -> Text:
     return made
 
 
-def table(*columns: str, rows: Iterable[Sequence[RenderableType]], folds: bool = True) -> Table:
-    """Return a plain table; a cell that does not fit is folded, or the last one cut."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", expand=not folds)
-    for number, column in enumerate(columns, start=1):
-        made.add_column(
-            column,
-            no_wrap=not folds or column in _NEVER_WRAPPED,
-            overflow="fold" if folds else "ellipsis",
-            ratio=1 if not folds and number == len(columns) else None,
-        )
-    for row in rows:
-        made.add_row(*row)
-    return made
+def table(*columns: str, rows: Iterable[Sequence[str | Text]], folds: bool = True) -> Listing:
+    """Return a plain table; a cell that does not fit is folded, or cut."""
+    return Listing(columns, ([_cell(one) for one in row] for row in rows), folds=folds)
 
 
-_NEVER_WRAPPED = frozenset({"id", "workflow", "age", "step", "state", "status", "attempts", "when", "at"})
-
-
-def facts(rows: Iterable[tuple[str, RenderableType | None]]) -> Table:
+def facts(rows: Iterable[tuple[str, str | Text | None]]) -> Facts:
     """Return names and values, one a line; rows without a value are left out."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    made.add_column(style="bold", no_wrap=True)
-    made.add_column(overflow="fold")
-    for name, value in rows:
-        if value is not None and value != "":
-            made.add_row(name, value)
-    return made
+    return Facts((name, _cell(value)) for name, value in rows if value is not None and value != "")
+
+
+def _cell(value: str | Text) -> Text:
+    return Text(printable(value)) if isinstance(value, str) else _harmless(value)
 
 
 def json_text(value: Any) -> str:

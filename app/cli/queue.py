@@ -60,7 +60,7 @@ def show(cli: Cli, queue: QueueName) -> None:
 
 def _heading(one: QueueStanding) -> RenderableType:
     work, paused = one.work, one.paused
-    stands: RenderableType = state("ok") if paused is None else Text.assemble(
+    stands = state("ok") if paused is None else Text.assemble(
         state("paused"),
         f" for {age(paused.since)} by {paused.by}: {paused.reason or 'no reason given'}",
     )  # fmt: skip

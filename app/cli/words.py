@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -182,12 +183,11 @@ def _plain(value: Any) -> Any:
 
 
 def _type_name(kind: Any) -> str:
-    inner = [one for one in getattr(kind, "__args__", ()) if one is not type(None)]
-    if getattr(kind, "__origin__", None) is list:
-        return f"list[{_type_name(inner[0])}]"
-    if getattr(kind, "__origin__", None) is tuple:
-        return f"tuple[{', '.join(map(_type_name, inner))}]"
-    if inner:
+    origin, inner = get_origin(kind), [one for one in get_args(kind) if one is not NoneType]
+    if origin in {list, tuple}:
+        return f"{origin.__name__}[{', '.join(_type_name(one) for one in inner)}]"
+    if origin in {Union, UnionType}:
+        assert len(inner) == 1, f"of {kind} only one can be recorded"
         return f"{_type_name(inner[0])}?"
     return kind.__name__ if kind.__name__ in _BUILT_IN else f"{kind.__module__}:{kind.__name__}"
 
@@ -198,7 +198,7 @@ def _type(name: str) -> Any:
     if name.startswith("list["):
         return list[_type(name[5:-1])]  # type: ignore[misc]  # made at run time
     if name.startswith("tuple["):
-        return tuple[tuple(map(_type, name[6:-1].split(", ")))]  # type: ignore[misc]  # as above
+        return tuple[tuple(_type(one) for one in name[6:-1].split(", "))]  # type: ignore[misc]  # as above
     if name in _BUILT_IN:
         return _BUILT_IN[name]
     module, _, attribute = name.partition(":")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 from uuid import UUID
 
 import pytest
@@ -315,6 +316,23 @@ def test_every_command_has_help_with_examples_and_exit_codes() -> None:
         assert "Examples:" in shown.output, path
         assert re.search(r"Exit codes:\n  0 \w", shown.output), path
         assert "--json" in shown.output, path
+
+
+def test_what_is_recorded_is_what_was_declared() -> None:
+    for path, verb in VERBS.items():
+        hints = get_type_hints(verb.function, include_extras=True)
+        _, *own = inspect.signature(verb.function).parameters.values()
+        made = [words.replayed(json.loads(json.dumps(words.recorded(one, hints[one.name])))) for one in own]
+        for one, again in zip(own, made, strict=True):
+            declared = hints[one.name]
+            kind = getattr(declared, "__origin__", declared)
+            assert again.annotation.__origin__ == kind, (path, one.name)
+            assert (again.name, again.default) == (one.name, one.default), path
+            if kind is not declared:
+                info, same = declared.__metadata__[0], again.annotation.__metadata__[0]
+                assert {**vars(same), "param_decls": list(same.param_decls or ())} == {
+                    **vars(info), "param_decls": list(info.param_decls or ()),
+                }, (path, one.name)  # fmt: skip
 
 
 def test_what_stands_in_brackets_is_no_style_of_the_help() -> None:

@@ -165,3 +165,12 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(words: list[str]
     os.close(writing)
 
     assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_a_link_is_never_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "34")
+    url = "http://127.0.0.1:8484/login/link?code=" + "x" * 60
+    Output(as_json=False).answer(None, Text(url, style="bold"), f"see {url} now", facts([("link", url)]))
+
+    told = capsys.readouterr().out
+    assert told.count(url) == 3
