@@ -85,10 +85,13 @@ class Fleet:
     def start_servers(self) -> Endpoints | None:
         """Start embedded servers, or attach to those of another owner; None where the settings name servers.
 
+        What `remand env` printed names the embedded ones themselves.
+
         Raises:
             EmbeddedUnavailable: they cannot run here.
         """
-        if has_urls(self.settings):
+        settings = self.settings
+        if has_urls(settings) and not Stack.serves(settings.data_dir, settings.database_url):
             return None
         self._stack = Stack(self.settings.data_dir, watchdog=self._watchdog)
         endpoints = self._stack.start()
@@ -97,10 +100,24 @@ class Fleet:
         )
         return endpoints
 
-    def prepare(self) -> list[tuple[Template, bool]]:
-        """Migrate, and publish the templates of the settings; each with whether it is new."""
+    def prepare(self, *, replaces: bool = False) -> list[tuple[Template, bool]]:
+        """Migrate, and publish the templates of the settings; each with whether it is new.
+
+        `replaces`: a version may have got another content.
+        """
         schema.migrate(self.runtime.database)
-        return publish(self.runtime.engine.templates, self.settings.templates)
+        return self.publish(replaces=replaces)
+
+    def publish(self, *, replaces: bool = False) -> list[tuple[Template, bool]]:
+        """Publish the templates of the settings, as `prepare` does."""
+        return publish(self.runtime.engine.templates, self.settings.templates, replaces=replaces)
+
+    def restart_what_runs_code(self) -> list[str]:
+        """Start all but beat anew: workers keep handlers and templates in memory, the server templates."""
+        names = [name for name in self._processes.pids() if name != "beat"]
+        for name in names:
+            self._processes.restart(name)
+        return names
 
     def start_workers(self) -> list[str]:
         """Start step workers, one worker for retries, sweeps and commands, and beat; return their names."""

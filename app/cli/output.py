@@ -83,6 +83,14 @@ class Output:
             # What is longer than a line is for the terminal to break: a link must stay one.
             self.console.print(part, crop=False)
 
+    def answer_lines(self, value: object, lines: Iterable[str]) -> None:
+        """Print the answer once; lines that are copied, or read by a shell, stay whole at any width."""
+        if self.as_json:
+            print_json(value)
+            return
+        for line in lines:
+            self.console.print(line, soft_wrap=True)
+
     def say(self, text: str | Text, style: str = "") -> None:
         """Tell something that is no part of the answer, on standard error."""
         self.errors.print(text, style=style or None)

@@ -21,6 +21,7 @@ from app.cli import (
     demo_outage,
     dlq_verbs,
     doctor,
+    env,
     letter_figures,
     letter_groups,
     migrate,
@@ -63,12 +64,12 @@ _NOUNS: tuple[tuple[ModuleType, str | None], ...] = (
     (audit, EXPLAIN),
 )
 _OF_THE_ROOT = (
-    up, demo, demo_outage, submit, migrate, server, serve, letter_figures, sweeps, stale, retention, doctor,
-    classify,
+    up, env, demo, demo_outage, submit, migrate, server, serve, letter_figures, sweeps, stale, retention,
+    doctor, classify,
 )  # fmt: skip
 _ORDER = (
-    "up", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "top", "sweeps", "stale",
-    "retention", "doctor", "classify",
+    "up", "env", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "top", "sweeps",
+    "stale", "retention", "doctor", "classify",
 )  # fmt: skip
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
+from app.cli.changes import Changes
 from app.cli.context import ROOT, START, Cli, operator
 from app.cli.dashboard_address import base_url, link_to, written_down
 from app.cli.fleet import Fleet, Size
@@ -26,9 +28,11 @@ from app.engine import access
 from app.engine.operate import Who
 from app.runtime import import_handlers
 from app.store import schema
+from remand.errors import RemandError
 from remand.redact import redact_text
 
 START_SECONDS = 60.0
+_NAMED = 3
 
 
 @ROOT.verb(
@@ -36,6 +40,7 @@ START_SECONDS = 60.0
     panel=START,
     examples=(
         "remand up",
+        "remand up --dev",
         "remand up --workers 2 --concurrency 4",
         "REMAND_HANDLERS=shop.steps REMAND_TEMPLATES=templates remand up",
     ),
@@ -50,12 +55,22 @@ def up(
             "--port", min=1, max=65_535, help="Of the dashboard. Default: web.port, else any free one."
         ),
     ] = None,
+    dev: Annotated[
+        bool,
+        typer.Option(
+            "--dev",
+            help="Run what is saved a moment later; a template may change under its version.",
+        ),
+    ] = False,
 ) -> None:
     """Start everything on this machine and keep it running until Ctrl-C.
 
     Where no URLs are set, a real Postgres and a real broker are started from the installed wheels, with their
     data in `data_dir`. Then the schema is migrated, the templates are published; workers, beat and the server
     of API and dashboard run. The link it prints signs you in, once.
+
+    With --dev, for work on handlers and templates: what is saved runs a moment later, and a template may
+    change under its version; workflows that are under way go on with the content they began with.
 
     Whatever way this ends, nothing is left running, and the next start goes on where it was.
     """
@@ -71,7 +86,7 @@ def up(
         if endpoints is not None and not endpoints.started_here:
             _tell_running(cli, fleet, endpoints)
             return
-        published = fleet.prepare()
+        published = fleet.prepare(replaces=dev)
         names = fleet.start_workers()
         url = fleet.start_server(port)
         is_up = fleet.wait_until_heard(START_SECONDS) and fleet.wait_until_served(START_SECONDS)
@@ -82,9 +97,33 @@ def up(
             )
         with written_down(fleet.settings, url):
             _tell_ready(cli, fleet, published, [*names, "server"], time.monotonic() - begun)
-            fleet.run(is_stopping)
+            fleet.run(_reloading(cli, fleet, is_stopping) if dev else is_stopping)
         cli.out.say("stopping …")
     cli.out.say("stopped")
+
+
+def _reloading(cli: Cli, fleet: Fleet, until: Callable[[], bool]) -> Callable[[], bool]:
+    """Return `until`, which on its way looks whether what runs is still what is written."""
+    changes = Changes(Path.cwd(), fleet.settings.templates)
+
+    def look() -> bool:
+        if not until() and (changed := changes.since_last()):
+            _reload(cli, fleet, changed)
+        return until()
+
+    return look
+
+
+def _reload(cli: Cli, fleet: Fleet, changed: Sequence[Path]) -> None:
+    names = ", ".join(path.name for path in changed[:_NAMED]) + (" …" if len(changed) > _NAMED else "")
+    try:
+        replaced = [template.ref for template, is_new in fleet.publish(replaces=True) if is_new]
+    except RemandError as error:
+        # What is wrong is said, and what ran before goes on until it is right.
+        cli.out.say(f"{names} saved; {error}", style="red")
+        return
+    fleet.restart_what_runs_code()
+    cli.out.say(f"{names} saved; published {', '.join(replaced) or 'nothing'}; workers start anew")
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from app.domain.errors import EmbeddedUnavailable
 OWNER = "lock"
 SERVERS = "servers.lock"
 _NEWS = "stack.json"
+_PORTS = "ports.json"
 
 
 class DataDir:
@@ -68,6 +69,18 @@ class DataDir:
                 )
             os.close(_replace(file, secrets.token_hex(16)))
         return file.read_text().strip()
+
+    def ports(self) -> dict[str, int]:
+        """Return the ports that the servers had last, by name; empty before their first start."""
+        try:
+            noted = json.loads((self.path / _PORTS).read_text())
+            return {name: int(noted[name]) for name in ("postgres", "broker")}
+        except (OSError, ValueError, TypeError, KeyError):
+            return {}
+
+    def remember_ports(self, ports: Mapping[str, int]) -> None:
+        """Keep the ports, so that what was told where the servers are is right after the next start, too."""
+        os.close(_replace(self.path / _PORTS, json.dumps(ports)))
 
     def publish(self, news: Mapping[str, str | int]) -> None:
         """Put `news` into stack.json, readable by us only, valid until `withdraw` or our end."""

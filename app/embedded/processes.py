@@ -90,6 +90,17 @@ class Processes:
         self._children[name] = child
         return self._start(child)
 
+    def restart(self, name: str, *, grace_seconds: float = 5.0) -> int:
+        """End a child in order and start it again at once; return its new pid. That is no death of it.
+
+        Raises: KeyError when nothing of that name was added.
+        """
+        child = self._children[name]
+        if child.process is not None:
+            self._end(child.process, grace_seconds)
+        child.deaths = 0
+        return self._start(child)
+
     def pids(self) -> dict[str, int | None]:
         """Return the pid of every child, None while it waits to be started again."""
         return {name: child.process.pid if child.process else None for name, child in self._children.items()}

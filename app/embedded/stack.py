@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import time
@@ -27,6 +28,7 @@ from app.embedded.watchdog import Watchdog, command_of
 _POLL_SECONDS = 0.05
 _LEFTOVER_TIMEOUT_SECONDS = 30.0
 _PORT_TRIES = 5
+_PORTS = range(20_000, 32_000)
 _NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -83,6 +85,15 @@ class Stack:
         Raises: EmbeddedUnavailable when the directory is another user's.
         """
         return _attach(DataDir(data_dir))
+
+    @classmethod
+    def serves(cls, data_dir: Path, database_url: str | None) -> bool:
+        """Say whether a URL is that of the cluster on `data_dir`, running or not."""
+        data = DataDir(data_dir)
+        port = data.ports().get("postgres")
+        if port is None or database_url is None or not (data.path / "secret").exists():
+            return False
+        return database_url == Postgres(Path(), Path(), data.secret(), {}).url(port)
 
     def start(self) -> Endpoints:
         """Own the data directory and start both servers, or attach to the owner. Idempotent.
@@ -142,8 +153,10 @@ class Stack:
         broker = Broker(programs.broker, host.home / "broker", password)
         postgres.prepare(host)
         broker.prepare(host)
-        postgres_port = self._start_server(host, postgres.spec, self._postgres_port)
-        broker_port = self._start_server(host, broker.spec, self._broker_port)
+        last = self._data.ports()
+        postgres_port = self._start_server(host, postgres.spec, self._postgres_port, last.get("postgres"))
+        broker_port = self._start_server(host, broker.spec, self._broker_port, last.get("broker"))
+        self._data.remember_ports({"postgres": postgres_port, "broker": broker_port})
         postgres.ensure_database(host, postgres_port)
         endpoints = Endpoints(
             postgres.url(postgres_port), broker.url(broker_port), os.getpid(), started_here=True
@@ -157,10 +170,12 @@ class Stack:
         )
         return endpoints
 
-    def _start_server(self, host: Host, spec_on: Callable[[int], ServerSpec], wanted: int | None) -> int:
-        """Start a server on the wanted port, else on a free one, and return the port."""
-        for _ in range(1 if wanted else _PORT_TRIES):
-            port = wanted or free_port()
+    def _start_server(
+        self, host: Host, spec_on: Callable[[int], ServerSpec], wanted: int | None, last: int | None
+    ) -> int:
+        """Start a server on the wanted port; else on the last one it had, or a free one. Return the port."""
+        for attempt in range(1 if wanted else _PORT_TRIES):
+            port = wanted or (last if last is not None and attempt == 0 else free_port())
             spec = spec_on(port)
             server = Server.start(spec, host)
             self._servers.append(server)
@@ -175,11 +190,15 @@ class Stack:
 
 
 def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 that is free now; somebody may take it before it is used."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a TCP port of 127.0.0.1 that is free now; somebody may take it before it is used.
+
+    Below those that systems give to outgoing connections, so that it is likely to be free at the next start.
+    """
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _attach(data: DataDir) -> Endpoints | None:

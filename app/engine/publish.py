@@ -12,8 +12,12 @@ from app.store.templates import Templates
 from app.telemetry import log
 
 
-def publish(templates: Templates, paths: Iterable[Path | str]) -> list[tuple[Template, bool]]:
+def publish(
+    templates: Templates, paths: Iterable[Path | str], *, replaces: bool = False
+) -> list[tuple[Template, bool]]:
     """Publish every template found in files and folders; each with whether it is new.
+
+    `replaces`: a version may get another content, see `Templates.publish`; for development.
 
     A new one whose rules name classes that are unknown here is warned of. Transaction: one a template.
     Idempotent: by content.
@@ -28,7 +32,7 @@ def publish(templates: Templates, paths: Iterable[Path | str]) -> list[tuple[Tem
         raise TemplateInvalid(problems)
     published = []
     for template in loaded:
-        is_new = templates.publish(template)
+        is_new = templates.publish(template, replaces=replaces)
         published.append((template, is_new))
         if is_new:
             warn_of_unknown_classes(all_rule_layers(template))

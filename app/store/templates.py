@@ -20,6 +20,7 @@ from app.store.session import Database
 from app.store.tables import template_steps, templates
 
 _NEWEST_SECONDS = 1.0
+_VERSION_CHARACTERS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,12 @@ class Templates:
         self._by_ref: dict[tuple[str, str, str], PublishedTemplate] = {}
         self._newest: dict[str, tuple[float, PublishedTemplate]] = {}
 
-    def publish(self, template: Template) -> bool:
+    def publish(self, template: Template, *, replaces: bool = False) -> bool:
         """Store a template with its steps; return False when this very version is there already.
+
+        `replaces`: where the version has another content, that is kept under another version, and its
+        workflows go on with it. For development: processes remember what they have read, and must be started
+        anew.
 
         Transaction: own. Idempotent: by content.
 
@@ -64,6 +69,11 @@ class Templates:
             stored = connection.execute(
                 _select_ref(template.namespace, template.name, template.version)
             ).one()
+            if replaces and stored.hash != digest:
+                _set_aside(connection, stored)
+                new_id = connection.execute(_insert(template, digest)).one().id
+                connection.execute(sa.insert(template_steps), _step_rows(new_id, template))
+                return True
         if stored.hash != digest:
             raise TemplateChanged(
                 f"template {template.ref} is published with another content",
@@ -171,6 +181,18 @@ def _insert(template: Template, digest: str) -> Any:
         )
         .on_conflict_do_nothing()
         .returning(templates.c.id)
+    )
+
+
+def _set_aside(connection: sa.Connection, stored: Any) -> None:
+    """Give a stored template another version, "<version>+<its id>", so that its own is free."""
+    tail = f"+{stored.id}"
+    version = stored.version[: _VERSION_CHARACTERS - len(tail)] + tail
+    definition = {**stored.definition, "version": version}
+    connection.execute(
+        sa.update(templates)
+        .where(templates.c.id == stored.id)
+        .values(version=version, definition=definition, hash=content_hash(from_definition(definition)))
     )
 
 
