@@ -12,7 +12,7 @@ from app.cli.urls import with_urls
 @ROOT.verb(
     "env",
     panel=START,
-    examples=('eval "$(remand env)"', "remand env > .env", "remand env --json"),
+    examples=("remand env", "remand env > .env", "remand env --json"),
 )
 def env(cli: Cli) -> None:
     """Print where database and broker are, as `export` lines for a shell.
