@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 
 from app import __version__
 from app.api import (
@@ -49,10 +50,20 @@ _GUARDED = (
 )
 
 
+def _operation(route: APIRoute) -> str:
+    """Return the id of an operation: what its function is called, a verb and what it is done to."""
+    return route.name
+
+
 def build(runtime: Runtime) -> FastAPI:
     """Return the application; routes find the runtime in `request.app.state.runtime`."""
     app = FastAPI(
-        title="Remand", version=__version__, docs_url=None, redoc_url=None, root_path_in_servers=False
+        title="Remand",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        root_path_in_servers=False,
+        generate_unique_id_function=_operation,
     )
     app.state.runtime = runtime
     app.state.looks = Looks()

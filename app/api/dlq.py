@@ -101,7 +101,7 @@ def list_letters(engine: EngineOf, caller: LetterReader, query: LetterQuestion) 
     summary="List what to look at first",
     openapi_extra=QUESTION,
 )
-def investigation_queue(engine: EngineOf, caller: LetterReader, query: LetterQuestion) -> Response:
+def list_investigation_queue(engine: EngineOf, caller: LetterReader, query: LetterQuestion) -> Response:
     """List open dead letters, most urgent first: by their age, and a head start for grave reasons."""
     found = triage_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
     return page_of_lines(found.items, found.next)
@@ -113,7 +113,7 @@ def investigation_queue(engine: EngineOf, caller: LetterReader, query: LetterQue
     summary="Show the dead letter of a workflow",
     responses=errors(404),
 )
-def show_of_workflow(engine: EngineOf, caller: LetterReader, workflow_id: WorkflowId) -> Response:
+def show_letter_of_workflow(engine: EngineOf, caller: LetterReader, workflow_id: WorkflowId) -> Response:
     """Show the open dead letter of a workflow, else its newest."""
     return _shown(engine, find_dead_letter(engine.database, str(workflow_id)))
 
@@ -189,7 +189,7 @@ def requeue_letter(
     summary="Say what may be behind a dead letter",
     responses=errors(404),
 )
-def suggest(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
+def suggest_for_letter(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
     """Say what coincides with the failures of its group, each with the facts it comes from."""
     return answer(suggestions_for(engine, get_dead_letter(engine.database, letter_id)))
 
@@ -200,7 +200,7 @@ def suggest(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Resp
     summary="Read the notes of a dead letter",
     responses=errors(404),
 )
-def list_notes(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
+def list_letter_notes(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
     """Read the notes of an investigation, oldest first."""
     get_dead_letter(engine.database, letter_id)
     return answer(notes_of(engine.database, letter_id))
@@ -213,7 +213,7 @@ def list_notes(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> R
     summary="Add a note to a dead letter",
     responses={**CHANGES, **errors(404, 409)},
 )
-def add_note(
+def add_letter_note(
     engine: EngineOf, caller: LetterWriter, once: OnceOf, letter_id: LetterId, body: NoteText
 ) -> Response:
     """Add a note to an investigation; a closed one takes notes, too."""

@@ -155,7 +155,7 @@ def show_group(engine: EngineOf, caller: LetterReader, group_id: GroupId) -> Res
     summary="Say what may be behind a group",
     responses=errors(404),
 )
-def suggest(engine: EngineOf, caller: LetterReader, group_id: GroupId) -> Response:
+def suggest_for_group(engine: EngineOf, caller: LetterReader, group_id: GroupId) -> Response:
     """Say what coincides with its failures, the most telling first, each with the facts it comes from."""
     return answer(suggestions(engine, group_id))
 

@@ -69,7 +69,7 @@ class Looks:
 
 
 @router.get("/health/live", response_model=Live, summary="Does this process answer?", openapi_extra=_OPEN)
-async def live() -> Response:
+async def check_liveness() -> Response:
     """Say that the process answers; it asks nobody else."""
     return answer({"status": "live"})
 
@@ -81,7 +81,7 @@ async def live() -> Response:
     responses={503: {"model": Ready, "description": "Something is missing; `/health` says what."}},
     openapi_extra=_OPEN,
 )
-def ready(request: Request, engine: EngineOf) -> Response:
+def check_readiness(request: Request, engine: EngineOf) -> Response:
     """Answer 200 while work is done, else 503; to everybody, so without a reason.
 
     It is not done when the database or the broker is away, the schema does not fit, no sweep is seen (beat or
@@ -92,7 +92,7 @@ def ready(request: Request, engine: EngineOf) -> Response:
 
 
 @router.get("/health", response_model=Health, summary="What is missing?", responses=contract.EVERYWHERE)
-def health(request: Request, engine: EngineOf, caller: QueueReader) -> Response:
+def show_health(request: Request, engine: EngineOf, caller: QueueReader) -> Response:
     """Say what was looked at, and what of it is not as it must be."""
     return answer(_looked(request, engine))
 

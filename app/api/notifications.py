@@ -97,7 +97,7 @@ def list_notifications(
 
 
 @router.get("/notifications/targets", response_model=list[Target], summary="List the targets of notices")
-def list_targets(engine: EngineOf, caller: QueueReader) -> Response:
+def list_notification_targets(engine: EngineOf, caller: QueueReader) -> Response:
     """List the targets by name: what waits for each, what was given up, since when none was taken."""
     return answer(notices.standings(engine))
 

@@ -135,7 +135,7 @@ def forecast_redrive(engine: EngineOf, caller: LetterReader, redrive_id: Redrive
     summary="List what became of each letter",
     responses=errors(404),
 )
-def list_items(
+def list_redrive_items(
     engine: EngineOf,
     caller: LetterReader,
     redrive_id: RedriveId,

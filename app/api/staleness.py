@@ -17,7 +17,7 @@ router = APIRouter(tags=["dead letters"])
 
 
 @router.get("/dlq/staleness", response_model=list[Standing], summary="List workflows without a sign of life")
-def list_standings(
+def list_stale_workflows(
     engine: EngineOf,
     caller: WorkflowReader,
     health: Annotated[

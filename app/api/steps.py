@@ -114,7 +114,7 @@ def show_step(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId,
 @router.get(
     _STEP + "/attempts", response_model=list[Attempt], summary="List a step's attempts", responses=errors(404)
 )
-def list_attempts(
+def list_step_attempts(
     engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId, step: StepName
 ) -> Response:
     """List the attempts of a step in order; the one under way is "running"."""

@@ -113,7 +113,9 @@ def show_template(engine: EngineOf, caller: TemplateReader, namespace: Namespace
     summary="List the versions of a template",
     responses=errors(404),
 )
-def list_versions(engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name) -> Response:
+def list_template_versions(
+    engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name
+) -> Response:
     """List the versions of a template, newest first."""
     engine.templates.find(f"{namespace}/{name}")
     of = (one for one in engine.templates.listed() if one.template.namespace == namespace)
@@ -126,7 +128,7 @@ def list_versions(engine: EngineOf, caller: TemplateReader, namespace: Namespace
     summary="Show a version of a template",
     responses=errors(404),
 )
-def show_version(
+def show_template_version(
     engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name, version: Version
 ) -> Response:
     """Show a version with its definition; a published version never changes."""

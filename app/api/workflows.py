@@ -30,6 +30,7 @@ from app.api.parts import (
     WorkflowWriter,
 )
 from app.api.views import Decision, OpenLetter, WorkflowLine
+from app.domain.access import Permission
 from app.domain.errors import InputInvalid
 from app.domain.instants import Instant
 from app.domain.states import WorkflowState
@@ -43,6 +44,7 @@ from app.store.dlq import list_dead_letters
 from app.store.steps import Step, steps_of
 from app.store.workflow_search import WorkflowFilter, search
 from app.store.workflows import Move, get_workflow, moves_of
+from app.web.identity import Caller
 from remand.redact import redact_json
 
 router = APIRouter(tags=["workflows"])
@@ -185,7 +187,7 @@ def submit_workflow(engine: EngineOf, caller: WorkflowWriter, once: OnceOf, body
     responses=errors(404),
 )
 def show_workflow(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId) -> Response:
-    """Show where a workflow and each of its steps stand, and its open dead letter."""
+    """Show where a workflow and each of its steps stand, and its open dead letter to whom may see those."""
     found = get_workflow(engine.database, workflow_id)
     secret = engine.settings.redact_keys
     steps = [masked(one, secret) for one in steps_of(engine.database, workflow_id)]
@@ -200,12 +202,14 @@ def show_workflow(engine: EngineOf, caller: WorkflowReader, workflow_id: Workflo
             "paused_by": found.paused_by,
             "pause_reason": found.pause_reason,
             "steps": steps,
-            "dead_letter": _open_letter(engine, workflow_id),
+            "dead_letter": _open_letter(engine, caller, workflow_id),
         }
     )
 
 
-def _open_letter(engine: Engine, workflow_id: UUID) -> OpenLetter | None:
+def _open_letter(engine: Engine, caller: Caller, workflow_id: UUID) -> OpenLetter | None:
+    if not caller.may(Permission.LETTERS_READ):
+        return None
     for one in list_dead_letters(engine.database, workflow_id=workflow_id, limit=1):
         return OpenLetter(**{name: getattr(one, name) for name in OpenLetter.__slots__})
     return None
@@ -217,7 +221,7 @@ def _open_letter(engine: Engine, workflow_id: UUID) -> OpenLetter | None:
     summary="Tell every move of a workflow",
     responses=errors(404),
 )
-def workflow_history(
+def list_moves(
     engine: EngineOf,
     caller: WorkflowReader,
     workflow_id: WorkflowId,

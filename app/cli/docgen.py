@@ -25,6 +25,7 @@ from app.cli.words import FILE, catalogue
 from app.config import rules_reference, settings_reference, targets_reference
 from app.telemetry import EVENTS
 from app.telemetry.metrics import METRICS
+from app.web import errors as web_errors
 from remand.errors import RemandError
 
 DOCS = Path("docs")
@@ -167,15 +168,26 @@ def _errors() -> str:
         "| `OUTPUT_LOST` | 1 | What was to be told could not be written; what the command does was done. |\n"
         "| `INTERNAL` | 1 | A bug: please report it with its traceback. |"
     )
-    return f"# Errors\n\n{about}\n\n| code | exit code | meaning |\n|---|---|---|\n{rows}\n{own}\n"
+    told = f"# Errors\n\n{about}\n\n| code | exit code | meaning |\n|---|---|---|\n{rows}\n{own}\n"
+    return f"{told}\n{_errors_of_the_web()}"
+
+
+def _errors_of_the_web() -> str:
+    rows = "\n".join(
+        f"| `{code}` | {status} | {meaning} |" for code, (status, meaning) in web_errors.OWN_CODES.items()
+    )
+    about = "The HTTP API tells those above, and these of its own, before it has looked for anything."
+    return f"## Of HTTP alone\n\n{about}\n\n| code | status | meaning |\n|---|---|---|\n{rows}\n"
+
+
+_BRANCHES = frozenset({"BadInput", "Conflict", "NotFound", "Refused", "Unfit"})
 
 
 def _leaves(kind: type[RemandError]) -> Iterator[type[RemandError]]:
     for one in kind.__subclasses__():
-        below = list(_leaves(one))
-        yield from below
-        # A branch that is never raised itself has no code of its own worth matching on.
-        if "code" in vars(one) and (not below or one.__name__ == "JsonInvalid"):
+        yield from _leaves(one)
+        # A branch is never raised itself: its code is not worth matching on.
+        if "code" in vars(one) and one.__name__ not in _BRANCHES:
             yield one
 
 

@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from app import __version__
 from app.domain.messages import Outcome, TryAgain, judge
+from app.domain.printable import printable
 from remand.redact import MASK, redact_text
 from remand.retry_after import parse_retry_after
 
@@ -54,13 +55,16 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_seconds: flo
 
 
 def scrubbed(text: str, url: str) -> str:
-    """Return a short text on one line without the address, any long part of it, or what looks secret."""
+    """Return a short text on one line without the address, any long part of it, or what looks secret.
+
+    What Postgres does not store or a terminal obeys is shown as its escape.
+    """
     parts = urlsplit(url)
     pieces = {url, parts.path, parts.query, *re.split(r"[/?&=]", f"{parts.path}?{parts.query}")}
     for piece in sorted(pieces, key=len, reverse=True):
         if len(piece) >= _SECRET_LENGTH:
             text = text.replace(piece, MASK)
-    return " ".join(redact_text(text).split())[:_KEPT]
+    return printable(" ".join(redact_text(text).split()))[:_KEPT]
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from fastapi.exceptions import RequestValidationError
 from starlette.applications import Starlette
@@ -69,6 +70,22 @@ _TITLES = {
 }
 """Status → heading of its page."""
 
+OWN_CODES: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
+    {
+        "BAD_REQUEST": (400, "The body cannot be read as what it says it is."),
+        "MALFORMED_JSON": (400, "The body is not JSON."),
+        "NOT_FOUND": (404, "Nothing has this address. Things that are not there have codes of their own."),
+        "METHOD_NOT_ALLOWED": (405, "What has this address does not take this method."),
+        "TOO_SLOW": (408, "The body did not come within `web.body_seconds`."),
+        "BAD_INPUT": (422, "Parameters or body are not as documented; `details.problems` lists all of them."),
+        "INTERNAL_ERROR": (
+            500,
+            "A bug, or a failure nobody foresaw: the log has it under `details.request_id`.",
+        ),
+    }
+)
+"""Codes that no exception of the product stands for → status and meaning."""
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -109,12 +126,8 @@ def told_of(error: Exception) -> Told:
             return Told(status_of(error), {**error.to_dict(), **masked}, headers_of(error))
         case RequestValidationError():
             return _of_validation(error)
-        case HTTPException(status_code=404):
-            return _plain(404, "NOT_FOUND", "nothing has this address")
         case HTTPException():
-            status = HTTPStatus(error.status_code)
-            told = _plain(int(status), status.name, str(error.detail or status.phrase))
-            return Told(told.status, told.error, error.headers or {})
+            return _of_framework(error)
         case _:
             raise TypeError(type(error))
 
@@ -131,18 +144,18 @@ def answer(request: HTTPConnection, told: Told) -> Response:
 
 def too_slow(request: HTTPConnection) -> Response:
     """Return the answer to a request whose body does not come."""
-    return answer(request, _plain(408, "TOO_SLOW", "the body did not come in time"))
+    return answer(request, _plain("TOO_SLOW", "the body did not come in time"))
 
 
 def sorry(request: HTTPConnection) -> Response:
     """Return the answer to a request that failed in a way nobody foresaw: its id, nothing of what it was."""
     request_id = id_of(request)
     message = f"something went wrong that should not have; the server's log has it under {request_id}"
-    return answer(request, _plain(500, "INTERNAL_ERROR", message, request_id=request_id))
+    return answer(request, _plain("INTERNAL_ERROR", message, request_id=request_id))
 
 
-def _plain(status: int, code: str, message: str, **details: Any) -> Told:
-    return Told(status, {"code": code, "message": message, "hint": "", "details": details})
+def _plain(code: str, message: str, **details: Any) -> Told:
+    return Told(OWN_CODES[code][0], {"code": code, "message": message, "hint": "", "details": details})
 
 
 def install(app: Starlette, shown: Handler | None = None) -> None:
@@ -156,14 +169,23 @@ def _answered(request: Request, error: Exception) -> Response:
     return answer(request, told_of(error))
 
 
+def _of_framework(error: HTTPException) -> Told:
+    if error.status_code == 404:
+        return _plain("NOT_FOUND", "nothing has this address")
+    codes = (code for code, (status, _) in OWN_CODES.items() if status == error.status_code)
+    code = next(codes, "BAD_REQUEST" if error.status_code < 500 else "INTERNAL_ERROR")
+    told = _plain(code, str(error.detail or HTTPStatus(error.status_code).phrase))
+    return Told(error.status_code, told.error, error.headers or {})
+
+
 def _of_validation(error: RequestValidationError) -> Told:
     problems = [
         {"path": ".".join(str(part) for part in one["loc"]), "message": one["msg"], "code": one["type"]}
         for one in error.errors()
     ]
     if any(one["code"] == "json_invalid" for one in problems):
-        return _plain(400, "MALFORMED_JSON", "the body is not JSON", problems=problems)
-    return _plain(422, "BAD_INPUT", "the request is not as it should be", problems=problems)
+        return _plain("MALFORMED_JSON", "the body is not JSON", problems=problems)
+    return _plain("BAD_INPUT", "the request is not as it should be", problems=problems)
 
 
 def _unforeseen(request: Request, _error: Exception) -> Response:

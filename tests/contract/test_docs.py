@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from app.domain.retry import RetryOverrides
 from app.domain.staleness import Lifecycle
 from app.domain.template import load_file
 from app.telemetry.metrics import METRICS
+from app.web.errors import OWN_CODES
 
 ROOT = Path(__file__).parents[2]
 BY_HAND = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md")
@@ -226,3 +228,41 @@ def test_code_that_is_shown_compiles(page: Path) -> None:
     for language, body in _FENCE.findall(page.read_text()):
         if language == "python":
             compile(body.replace("…", "..."), named(page), "exec")
+
+
+def codes_told() -> Iterator[tuple[str, str]]:
+    """Yield every code that our source can tell, and where: of classes, of answers, of the web."""
+    for path in [one for folder in ("app", "remand", "workers") for one in (ROOT / folder).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            for value in _codes_in(node):
+                if isinstance(value, ast.Constant) and re.fullmatch(r"[A-Z]+(_[A-Z]+)*", str(value.value)):
+                    yield str(value.value), named(path)
+    yield from ((code, "app/web/errors.py") for code in OWN_CODES)
+
+
+def _codes_in(node: ast.AST) -> list[ast.expr | None]:
+    match node:
+        case ast.Assign(targets=[ast.Name(id="code")], value=value):
+            return [value]
+        case ast.AnnAssign(target=ast.Name(id="code"), value=given):
+            return [given]
+        case ast.Call(func=ast.Name(id="complain" | "show") | ast.Attribute(attr="show"), args=[first, *_]):
+            return [first]
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            return [one for key, one in pairs if isinstance(key, ast.Constant) and key.value == "code"]
+        case _:
+            return []
+
+
+def test_every_code_of_an_error_is_in_the_reference() -> None:
+    page = (ROOT / "docs/reference/errors.md").read_text()
+    listed = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
+    # Branches of the tree: what is raised has a code of its own.
+    branches = {"CONFLICT", "REFUSED", "REMAND_ERROR", "UNFIT"}
+    source = "".join(path.read_text() for path in (ROOT / "app").rglob("*.py"))
+
+    told = set(codes_told())
+    assert {code for code, _ in told} >= {"BAD_INPUT", "MALFORMED_JSON", "ILLEGAL_MOVE", "NO_ANSWER", "USAGE"}
+    assert {one for one in told if one[0] not in listed | branches} == set()
+    assert not re.search(r"raise (BadInput|NotFound|Conflict|Unfit|Refused|RemandError)\(", source)

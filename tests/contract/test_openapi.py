@@ -63,3 +63,16 @@ def test_every_list_that_grows_has_pages() -> None:
 def test_every_id_is_unique() -> None:
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
     assert len(ids) == len(set(ids))
+
+
+VERBS = {
+    "add", "change", "check", "create", "delete", "forecast", "list", "plan", "requeue", "retry", "show",
+    "submit", "suggest", "validate",
+}  # fmt: skip
+
+
+def test_every_id_is_a_verb_and_a_noun_as_clients_are_generated_from_them() -> None:
+    for _, _, operation in OPERATIONS:
+        verb, _, noun = operation["operationId"].partition("_")
+        assert verb in VERBS, operation["operationId"]
+        assert noun, operation["operationId"]

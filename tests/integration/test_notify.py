@@ -152,6 +152,25 @@ def test_what_may_pass_is_tried_again_with_the_same_id_and_body(
     assert rows(harness.database)[0]["state"] == "sent"
 
 
+@pytest.mark.parametrize("status", [200, 404, 503])
+@pytest.mark.parametrize("body", [b"a\0b", b"\0" * 500, b"\x1b[2Jgone", b"\xff\xfe\0", "a\u202eb".encode()])
+def test_an_answer_of_any_bytes_is_kept_as_a_text_that_can_be_shown(
+    harness: Harness, endpoint: Receiver, status: int, body: bytes
+) -> None:
+    endpoint.answers = [Answer(status, body=body), Answer()]
+    put(harness, "g")
+
+    sweep(harness)
+    put(harness, "h")
+    for _ in range(2):
+        harness.advance(days=1)
+        sweep(harness)
+
+    told = [row["last_error"] or "" for row in rows(harness.database)]
+    assert all(one.isprintable() for one in told)
+    assert "pending" not in {row["state"] for row in rows(harness.database)}
+
+
 @pytest.mark.parametrize("status", [301, 400, 401, 404, 410, 422])
 def test_what_will_not_pass_is_given_up_at_once_and_stays_to_be_seen(
     harness: Harness, endpoint: Receiver, status: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from app.engine import operate
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import workflow_search
+from app.store.letter_search import LetterRow
 from app.store.letter_search import list_page as letters_page
 from app.store.steps import Step, attempts_of, get_step, steps_of
 from app.store.workflow_search import WorkflowFilter
@@ -93,7 +94,7 @@ def _wanted(given: QueryParams) -> WorkflowFilter:
 @router.get("/workflows/{workflow_id}")
 def workflow_page(request: Request, workflow_id: UUID) -> Response:
     """Show a workflow: its graph, its attempts along time, its steps, its moves."""
-    _READ(request)
+    caller = _READ(request)
     engine = engine_of(request)
     workflow = get_workflow(engine.database, workflow_id)
     steps = steps_of(engine.database, workflow_id)
@@ -120,11 +121,13 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
         chart=gantt,
         attempts=[one for one in attempts if step is not None and one.step == step.name],
         moves=moves_of(engine.database, workflow_id)[-_MOVES:],
-        letters=letters_page(
-            engine.database, LetterFilter(statuses=(), workflow_id=workflow_id), limit=10
-        ).items,
+        letters=_letters(engine, workflow_id) if caller.may(Permission.LETTERS_READ) else [],
         now=now,
     )
+
+
+def _letters(engine: Engine, workflow_id: UUID) -> Sequence[LetterRow]:
+    return letters_page(engine.database, LetterFilter(statuses=(), workflow_id=workflow_id), limit=10).items
 
 
 def _by_layer(steps: list[Step]) -> list[dict[str, int]]:
