@@ -20,7 +20,7 @@ from app.domain.errors import InputInvalid
 from app.domain.redrive import ACTIVE, ItemState, RedriveState, RedriveVerb
 from app.engine import redrive as engine
 from app.engine.operate import Who
-from app.engine.redrive import Options, Plan
+from app.engine.redrive import Forecast, Options, Plan
 from app.store.redrives import Redrive
 
 GROUP = Group("dlq redrive", "Deal with many dead letters at once: plan, canary, rate, result of each.")
@@ -119,6 +119,7 @@ def start(
     """
     if planned is not None:
         one = engine.find(cli.engine, planned)
+        _warn(cli, engine.forecast(cli.engine, one.id))
         _started(cli, engine.start(cli.engine, one.id, _with_reason(cli, by, reason or one.reason)))
         return
     made = _plan(**locals())
@@ -126,7 +127,9 @@ def start(
         _show_plan(cli, made)
         return
     who = _with_reason(cli, by, reason)
-    if not yes:
+    if yes:
+        _warn(cli, made.forecast)
+    else:
         _ask(cli, made)
     _started(cli, engine.start(cli.engine, made.redrive.id, who))
 
@@ -180,6 +183,12 @@ def _ask(cli: Cli, made: Plan) -> None:
         )
     verb = made.redrive.verb.replace("_", " ")
     typer.confirm(f"{verb} {made.redrive.waiting} letters?", abort=True, err=True)
+
+
+def _warn(cli: Cli, forecast: Forecast) -> None:
+    """Say what speaks against it though nobody is asked."""
+    for part in shown.warnings(forecast):
+        cli.out.errors.print(part)
 
 
 def _started(cli: Cli, one: Redrive) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.output import age, facts, now, short, short_ids, span, state, table
 from app.cli.wording import counted
-from app.engine.redrive import Forecast, Plan, Progress
+from app.engine.redrive import Forecast, Plan, Progress, Wait
 from app.store.redrive_items import Item, NewError
 from app.store.redrives import Redrive
 
@@ -37,6 +38,11 @@ def planned(plan: Plan) -> list[RenderableType]:
         _groups(plan.forecast),
         *_against(plan.forecast),
     ]
+
+
+def warnings(forecast: Forecast) -> list[RenderableType]:
+    """Return what speaks against a plan; nothing where nothing does."""
+    return [] if all(one.is_fine for one in forecast.checks) else _against(forecast)
 
 
 def _options(one: Redrive) -> list[tuple[str, str | None]]:
@@ -118,8 +124,26 @@ def standing(told: Progress) -> list[RenderableType]:
                 ("goes", _pace(told)),
             ]
         ),
+        *_waits(told.waits),
         *_errors(told.new_errors),
     ]
+
+
+def _waits(found: Sequence[Wait]) -> list[RenderableType]:
+    if not found:
+        return []
+    at = now()
+    lines: list[RenderableType] = [Text("\nit waits", style="bold")]
+    for one in found:
+        due = None if one.until is None or one.then is None else _when(one.then, one.until, at)
+        lines.append(Text(f"  {counted(one.letters, 'letter')}: " + "; ".join(filter(None, (one.why, due)))))
+        if one.verb:
+            lines.append(Text(f"    {one.verb}", style="cyan"))
+    return lines
+
+
+def _when(then: str, until: datetime, at: datetime) -> str:
+    return f"{then} at the next sweep" if until <= at else f"{then} in {span((until - at).total_seconds())}"
 
 
 def _pace(told: Progress) -> str | None:

@@ -50,6 +50,17 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another redrive that has letters of a set before it."""
+
+    redrive_id: UUID
+    by: str
+    state: str
+    letters: int
+    example: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """How requeued letters of a group ended."""
 
@@ -76,6 +87,15 @@ def requeues_ended(connection: Connection, groups: Sequence[UUID], newest: int) 
     """
     rows = connection.execute(sa.text(_ENDED), {"groups": list(groups), "newest": newest}).all()
     return {row[0]: Ended(row[1], row[2]) for row in rows if row[1] or row[2]}
+
+
+def elsewhere(connection: Connection, redrive_id: UUID) -> list[Elsewhere]:
+    """Return which other redrives, begun and not over, have letters of this one before them.
+
+    Transaction: joins.
+    """
+    rows = connection.execute(sa.text(_ELSEWHERE), {"id": redrive_id}).all()
+    return [Elsewhere(*row) for row in rows]
 
 
 def newest_versions(connection: Connection) -> dict[tuple[str, str], str]:
@@ -150,6 +170,25 @@ select g.id, count(*) filter (where x.done and not x.again), count(*) filter (wh
       from (select l.id, l.workflow_id, l.step, l.closed_at from remand.dead_letters l
              where l.group_id = g.id and l.status = 'requeued' order by l.id desc limit :newest) d) x
  group by g.id
+"""
+_ELSEWHERE = """
+with other as materialized (
+  select redrive.id, redrive.started_by, redrive.state
+    from remand.redrives redrive
+   where redrive.id <> :id and redrive.state in ('pending', 'canary', 'running', 'paused', 'stopped'))
+select found.id, found.started_by, found.state, count(*),
+       (array_agg(item.letter_id order by item.position))[1]
+  from remand.redrive_items item
+ cross join lateral (
+  select other.*
+    from other
+    join remand.redrive_items its on its.redrive_id = other.id and its.letter_id = item.letter_id
+   where its.state in ('waiting', 'sent')
+   order by other.id
+   limit 1) found
+ where item.redrive_id = :id and item.state = 'waiting'
+ group by 1, 2, 3
+ order by 4 desc, 1
 """
 _AT_REST = """
 select q.name, case when p.queue is not null then format('queue %s is paused by %s', q.name, p.by)

@@ -14,6 +14,7 @@ import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.line import run
+from app.engine.breakers import open_breaker
 from app.engine.sweeps.redrive import redrive as sweep
 from app.store.ids import new_id
 from remand import PermanentError
@@ -170,3 +171,46 @@ def test_pause_resume_cancel_and_watch(
     assert answer("resume", one, exits=5)["error"]["code"] == "ILLEGAL_MOVE"
     assert answer("status", str(new_id()), exits=4)["error"]["code"] == "REDRIVE_NOT_FOUND"
     assert "cancelled by ann" in shown("status", one)
+
+
+def test_yes_hides_no_warning(harness: Harness, letters: list[UUID], shown: Callable[..., str]) -> None:
+    open_breaker(harness.engine, "h", by="bob")
+
+    told = shown("start", "--all", "--yes", *WHY)
+
+    assert "what speaks against it" in told
+    assert "is the breaker of its step closed? not 3 of 3" in told
+
+
+def test_a_plan_that_is_started_hides_no_warning(
+    harness: Harness, letters: list[UUID], answer: Answer, shown: Callable[..., str]
+) -> None:
+    planned = answer("plan", "--all")["redrive"]["id"]
+    answer("start", "--all", "--yes", *WHY)
+
+    told = shown("start", "--plan", planned, *WHY)
+
+    assert "is it in no other redrive? not 3 of 3" in told
+
+
+def test_where_nothing_speaks_against_it_nothing_is_said(
+    harness: Harness, letters: list[UUID], shown: Callable[..., str]
+) -> None:
+    harness.worker.beat()
+
+    assert "speaks against" not in shown("start", "--all", "--yes", *WHY)
+
+
+def test_status_says_what_a_redrive_waits_for(
+    harness: Harness, letters: list[UUID], answer: Answer, shown: Callable[..., str]
+) -> None:
+    open_breaker(harness.engine, "h", by="bob", seconds=540)
+    one = answer("start", "--all", "--canary", "1", "--yes", *WHY)["id"]
+    sweep(harness.engine)
+
+    told = " ".join(shown("status", one).split())
+
+    assert "1 letter: the breaker of h is open; it probes in " in told
+    assert "remand breaker close h" in told
+    [wait] = answer("status", one)["waits"]
+    assert (wait["letters"], wait["verb"]) == (1, "remand breaker close h")

@@ -252,6 +252,23 @@ def test_a_redrive_shows_its_scope_and_acts_on_just_that(
     assert "went well" in read(operator, at)
 
 
+def test_a_redrive_that_a_breaker_holds_says_so(site: Harness, broken: UUID, operator: httpx.Client) -> None:
+    from app.engine.breakers import open_breaker
+    from app.engine.sweeps.redrive import redrive
+
+    open_breaker(site.engine, "h", by="ann", seconds=540)
+    at = post(operator, "/redrives/new", everything="on", why="x", canary="1").headers["location"]
+    post(operator, f"{at}/start")
+    redrive(site.engine)
+
+    page = read(operator, at)
+
+    assert re.search(
+        r"<b>1 letter waits:</b> the breaker of h is open; it probes <time [^>]*>in 9 min</time>", page
+    )
+    assert "<code>remand breaker close h</code>" in page
+
+
 def test_all_are_redriven_only_if_that_is_said(site: Harness, broken: UUID, operator: httpx.Client) -> None:
     answer = post(operator, "/redrives/new", 422, why="all of it")
 

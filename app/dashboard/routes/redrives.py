@@ -102,6 +102,7 @@ def redrive_page(request: Request, redrive_id: UUID) -> Response:
         progress=progress,
         one=one,
         forecast=redrive.forecast(engine, redrive_id) if one.state is RedriveState.PLANNED else None,
+        now=engine.instant(),
         items=redrive.items_page(
             engine, redrive_id, after=request.query_params.get("cursor") or None, limit=_ITEMS
         ),

@@ -9,6 +9,7 @@ from app.engine.redrive.plan import Options, Plan, plan
 from app.engine.redrive.progress import Progress, progress
 from app.engine.redrive.verbs import cancel, pause, resume, start
 from app.engine.redrive.view import find, get, items_page, list_page
+from app.engine.redrive.waits import Wait
 
 __all__ = [
     "Check",
@@ -17,6 +18,7 @@ __all__ = [
     "Options",
     "Plan",
     "Progress",
+    "Wait",
     "cancel",
     "find",
     "forecast",

@@ -120,6 +120,7 @@ def forecast(engine: Engine, redrive_id: UUID) -> Forecast:
         checks = (
             _closed(kinds, letters),
             _claimed(one, kinds, letters),
+            _elsewhere(connection, redrive_id, letters),
             *_of_templates(connection, kinds, letters),
             _queues(engine, connection, one, kinds, letters),
         )
@@ -157,6 +158,17 @@ def _claimed(one: Redrive, kinds: Sequence[Kind], letters: int) -> Check:
     examples = [Example(kind.claimed_example, told) for kind in kinds if kind.claimed_example]
     against = sum(kind.claimed for kind in kinds)
     return _check("unclaimed", "is nobody else at it?", letters, against, examples)
+
+
+def _elsewhere(connection: Connection, redrive_id: UUID, letters: int) -> Check:
+    found = facts.elsewhere(connection, redrive_id)
+    examples = [
+        Example(other.example, f"redrive {other.redrive_id}, started by {other.by}, has it ({other.state})")
+        for other in found
+    ]
+    return _check(
+        "redrive", "is it in no other redrive?", letters, sum(one.letters for one in found), examples
+    )
 
 
 def _of_templates(connection: Connection, kinds: Sequence[Kind], letters: int) -> tuple[Check, ...]:

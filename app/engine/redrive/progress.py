@@ -8,6 +8,7 @@ from uuid import UUID
 
 from app.domain.redrive import OVER, RedriveState
 from app.engine.context import Engine
+from app.engine.redrive.waits import Wait, waits
 from app.store import redrive_items, redrives
 from app.store.redrive_items import NewError
 from app.store.redrives import Redrive
@@ -26,6 +27,8 @@ class Progress:
     """Until the last letter is sent at that rate; None: it does not send now."""
     new_errors: list[NewError]
     """What letters failed with again, the most frequent first."""
+    waits: tuple[Wait, ...] = ()
+    """What it waits for, if it does not go on."""
 
     @property
     def success_share(self) -> float | None:
@@ -42,6 +45,7 @@ class Progress:
             "per_second": round(self.per_second, 2),
             "eta_seconds": self.eta_seconds,
             "new_errors": self.new_errors,
+            "waits": self.waits,
         }
 
 
@@ -56,9 +60,10 @@ def progress(engine: Engine, redrive_id: UUID) -> Progress:
         now = engine.now(connection)
         sent = redrive_items.sent_lately(connection, redrive_id, now, RATE_SECONDS)
         errors = redrive_items.new_errors(connection, redrive_id) if one.failed else []
+        held = waits(engine, connection, one, now)
     per_second = 0.0
     if one.started_at is not None and one.state not in OVER:
         seconds = min(RATE_SECONDS, max(1.0, (now - one.started_at).total_seconds()))
         per_second = sent / seconds
     moving = one.state is RedriveState.RUNNING and one.waiting > 0 and per_second > 0
-    return Progress(one, per_second, one.waiting / per_second if moving else None, errors)
+    return Progress(one, per_second, one.waiting / per_second if moving else None, errors, held)

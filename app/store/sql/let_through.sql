@@ -1,6 +1,7 @@
 -- Let up to p_limit held steps of a dependency through its breaker, the most urgent and oldest first:
 -- waiting_for_retry -> enqueued. p_queues: they are probes, from these queues only; of the first thousand those that
--- have been tried least, so that a long outage does not use up the most urgent steps.
+-- have failed least, so that a long outage does not use up the most urgent steps. What a redrive has sent as a canary
+-- is looked at, too, wherever it stands, and goes first among equals: it was sent to be tried.
 -- The caller holds the breaker's row. Returns how many, and the queues that got work.
 create or replace function remand.let_through(
   p_dependency text, p_limit int, p_by text, p_now timestamptz, p_queues text[] default null)
@@ -20,11 +21,22 @@ begin
     select array_agg(d.w), array_agg(d.n) into v_workflows, v_steps from due d join flow f on f.id = d.w;
   else
     with first as materialized (
-      select q.workflow_id w, q.step n, q.attempt, q.priority, q.due_at from remand.run_queue q
+      select q.workflow_id w, q.step n, q.priority, q.due_at, false canary from remand.run_queue q
        where q.dependency = p_dependency and q.gate = 'held' and q.queue = any(p_queues)
        order by q.priority desc, q.due_at limit 1000),
+    canary as materialized (
+      select held.workflow_id w, held.step n, held.priority, held.due_at, true canary
+        from remand.redrives redrive
+        join remand.redrive_items item on item.redrive_id = redrive.id and item.state = 'sent'
+        join remand.run_queue held on held.workflow_id = item.workflow_id and held.step = any(item.steps)
+       where redrive.state = 'canary' and held.dependency = p_dependency and held.gate = 'held'
+         and held.queue = any(p_queues)
+       limit 1000),
     least as materialized (
-      select x.w, x.n from first x order by x.attempt, x.priority desc, x.due_at limit p_limit),
+      select x.w, x.n from (select distinct on (y.w, y.n) y.* from (table canary union all table first) y
+                             order by y.w, y.n, y.canary desc) x
+        join remand.steps step on step.workflow_id = x.w and step.name = x.n
+       order by step.failures + step.lost_attempts, x.canary desc, x.priority desc, x.due_at limit p_limit),
     due as (
       select q.workflow_id w, q.step n from least l join remand.run_queue q on q.workflow_id = l.w and q.step = l.n
        where q.gate = 'held' for update of q skip locked),
