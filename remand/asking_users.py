@@ -71,7 +71,7 @@ def _meet(asked: Conditions, facts: Facts) -> bool:
         (not asked.errors or not asked.errors.isdisjoint(facts.names))
         and (not asked.statuses or not asked.statuses.isdisjoint(facts.code_keys))
         and (not asked.codes or not asked.codes.isdisjoint(facts.code_keys))
-        and (asked.pattern is None or asked.pattern.search(facts.everything_said) is not None)
+        and (asked.pattern is None or bool(asked.pattern.search(facts.everything_said)))
     )
 
 

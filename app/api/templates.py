@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import Field
+from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.answers import answer, page
 from app.api.contract import CHANGES, Page, errors
 from app.api.parts import After, Body, EngineOf, Limit, Line, Reason, TemplateReader, TemplateWriter
-from app.domain.errors import InputInvalid
+from app.domain.errors import Busy, InputInvalid
 from app.domain.template import load_text, to_definition
 from app.engine import operate
 from app.engine.operate import Paused
 from app.store.templates import PublishedTemplate
+from app.web.attended import attended
 
 router = APIRouter(tags=["templates"])
 Namespace = Annotated[Line, Path(description="Namespace of the template.")]
 Name = Annotated[Line, Path(description="Its name.")]
 Version = Annotated[Line, Path(description="Its version.")]
+_checking = threading.Lock()
+_WAIT_SECONDS = 2.0
 _ONE = "/templates/{namespace}/{name}"
 
 
@@ -64,8 +70,8 @@ class Source(Body):
     """A template file."""
 
     text: str = Field(
-        max_length=2_000_000,
-        description="The file as it is, YAML or JSON, with one template in it.",
+        max_length=200_000,
+        description="The file as it is, YAML or JSON, with one template. The command line takes larger ones.",
         examples=[
             "namespace: shop\nname: quote\nversion: '1'\nsteps:\n  - {name: prices, handler: shop.prices}\n"
         ],
@@ -148,9 +154,19 @@ def _shown(one: PublishedTemplate) -> Response:
 @router.post(
     "/templates/validate", response_model=Checked, summary="Check a template file", responses=CHANGES
 )
-def validate_template(caller: TemplateReader, body: Source) -> Response:
-    """Say every problem of a template file at once, in `details.problems`; nothing is stored."""
-    return answer(Checked([load_text(body.text, "text").ref]))
+async def validate_template(request: Request, caller: TemplateReader, body: Source) -> Response:
+    """Say the problems of a template file at once, 100 at most, in `details.problems`; nothing is stored."""
+    return answer(Checked([await attended(request, lambda has_gone: _check(body.text, has_gone))]))
+
+
+def _check(text: str, has_gone: Callable[[], bool]) -> str:
+    # One at a time: it is work for a processor, and other requests want theirs.
+    if not _checking.acquire(timeout=_WAIT_SECONDS):
+        raise Busy("other templates are being checked just now", hint="try again in a moment")
+    try:
+        return load_text(text, "text", has_gone=has_gone).ref
+    finally:
+        _checking.release()
 
 
 @router.patch(

@@ -8,9 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, Strict, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    Strict,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from app.domain.patterns import PatternInvalid, compile_pattern, published_pattern
 from app.domain.retry import Category, Policy, Seconds
 from remand.rules.user import UserRule
 
@@ -19,20 +29,34 @@ MAX_RULES: Final = 1000
 """How many rules one place (settings, a template, a step) may hold."""
 
 
+STORED: Final = {"is_stored": True}
+"""Context of validating what is published already."""
+
+
 def _listed(value: object) -> object:
     if isinstance(value, list):
         return tuple(value)
     return (value,) if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
-def _sound(key: str) -> Callable[[object], object]:
+def _sound(key: str) -> Callable[[object, ValidationInfo], object]:
     """Check one condition by itself, so that its problem is told at its own place."""
 
-    def check(value: object) -> object:
+    def check(value: object, info: ValidationInfo) -> object:
         value = _listed(value) if key != "message" else value
         if value and isinstance(value, str if key == "message" else tuple):
             try:
-                UserRule(_ALONE, "permanent", **{key: value})  # type: ignore[arg-type]  # that is checked here
+                if isinstance(value, str):
+                    # One that is published already was checked when it was.
+                    (published_pattern if info.context == STORED else compile_pattern)(
+                        value, ignore_case=True
+                    )
+                else:
+                    UserRule(_ALONE, "permanent", **{key: value})  # type: ignore[arg-type]  # that is checked here
+            except PatternInvalid as error:
+                raise PydanticCustomError(
+                    "bad_condition", "{why}", {"why": f"message {value!r} {error}"}
+                ) from None
             except ValueError as error:
                 why = str(error).removeprefix(f"rule {_ALONE!r}: ")
                 raise PydanticCustomError("bad_condition", "{why}", {"why": why}) from None
@@ -101,6 +125,7 @@ class RuleSpec(BaseModel):
             statuses=self.statuses,
             codes=self.codes,
             message=self.message,
+            pattern=published_pattern(self.message, ignore_case=True) if self.message else None,
             policy=self.policy or "",
             retry_after=self.retry_after,
             reason=self.reason,

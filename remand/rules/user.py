@@ -10,7 +10,7 @@ import builtins
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from remand.rules.rule import CATEGORIES, POLICIES, POLICY_OF
 
@@ -30,6 +30,13 @@ def code_key(code: object) -> str:
     return text if _NUMBER.fullmatch(text) else _SEPARATORS.sub("", text).removesuffix("exception")
 
 
+class Searchable(Protocol):
+    """A pattern that can be looked for in a text."""
+
+    def search(self, text: str, /) -> object:
+        """Return what is true if the pattern fits anywhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """Hold when a rule applies, in the form in which it is looked up. What is empty is not asked for."""
@@ -38,19 +45,21 @@ class Conditions:
     statuses: frozenset[int | str] = frozenset()
     codes: frozenset[str] = frozenset()
     message: str = ""
-    pattern: re.Pattern[str] | None = field(init=False, default=None, compare=False, repr=False)
+    pattern: Searchable | None = field(default=None, compare=False, repr=False)
+    """What searches for `message`; unset: Python's own, blind to case."""
 
     def __post_init__(self) -> None:
-        if self.message:
+        if self.message and self.pattern is None:
             object.__setattr__(self, "pattern", re.compile(self.message, re.IGNORECASE))
 
     def cover(self, other: Conditions) -> bool:
         """Say whether these hold whenever the others do, as far as names alone can tell."""
+        # The cheapest first: a thousand rules are half a million pairs.
         return (
-            _cover_classes(self.errors, other.errors)
-            and _cover_codes(self.statuses, other.statuses)
+            self.message in ("", other.message)
             and _cover_codes(self.codes, other.codes)
-            and self.message in ("", other.message)
+            and _cover_codes(self.statuses, other.statuses)
+            and _cover_classes(self.errors, other.errors)
         )
 
 
@@ -69,7 +78,9 @@ def _ancestry(name: str) -> list[str]:
 
 
 def _cover_codes(wider: frozenset[Any], asked: frozenset[Any]) -> bool:
-    return not wider or (bool(asked) and all(one in wider or f"{str(one)[0]}xx" in wider for one in asked))
+    if not wider or wider >= asked:
+        return not wider or bool(asked)
+    return all(one in wider or f"{str(one)[0]}xx" in wider for one in asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,8 @@ class UserRule:
     retry_after: float | None = None
     reason: str = ""
     source: str = ""
+    pattern: Searchable | None = field(default=None, compare=False, repr=False)
+    """What searches for `message`, if not Python's own engine, whose time can grow without bounds."""
     conditions: Conditions = field(init=False, repr=False, compare=False, default=Conditions())
 
     def __post_init__(self) -> None:
@@ -164,7 +177,8 @@ def _settle(rule: AnyRule, problems: list[str]) -> None:
     codes = frozenset(_noted(_code, rule.codes, problems))
     conditions = Conditions()
     try:
-        conditions = Conditions(errors, statuses, codes, rule.message)
+        pattern = rule.pattern if isinstance(rule, UserRule) else None
+        conditions = Conditions(errors, statuses, codes, rule.message, pattern)
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         problems.append(f"message {rule.message!r} is no regular expression: {error}")
     if problems:
@@ -272,19 +286,27 @@ def _qualified(error: str | type) -> str:
     return f"{error.__module__}.{error.__qualname__}" if isinstance(error, type) else error
 
 
-def conflicts(layers: Layers) -> list[str]:
+def conflicts(layers: Layers, *, beside: Layers = ()) -> list[str]:
     """Return what is wrong with rules taken together, a sentence for each; empty when nothing is.
+
+    `beside`: rules that were looked at before; theirs is only that their names are taken.
 
     A place that counts more may say otherwise than one that counts less: that is what it is for. Reported
     are a name given twice, and a rule that an earlier one of its own place makes unreachable.
     """
-    return [*_same_names(layers), *(sentence for _, rules in layers for sentence in _unreachable(rules))]
+    return [
+        *_same_names(layers, beside),
+        *(sentence for _, rules in layers for sentence in _unreachable(rules)),
+    ]
 
 
-def _same_names(layers: Layers) -> Iterator[str]:
+def _same_names(layers: Layers, beside: Layers) -> Iterator[str]:
     from remand.rules import built_in  # noqa: PLC0415 - the book of built-in rules knows this module
 
     taken = {rule.name: "the built-in rules" for rule in built_in().rules}
+    names = {rule.name for _, rules in layers for rule in rules}
+    others = [(place, [rule for rule in rules if rule.name in names]) for place, rules in beside]
+    taken |= {rule.name: place_of(rule, place) for place, rules in reversed(others) for rule in rules}
     for place, rules in layers:
         for rule in rules:
             here = place_of(rule, place)

@@ -327,7 +327,7 @@ policy = "sometimes"
     }
     told = {problem.path.partition(").")[2]: problem.message for problem in found}
     assert "did you mean statuses?" in told["statuse"]
-    assert "is no regular expression" in told["message"]
+    assert "is not a regular expression" in told["message"]
     assert "give errors, statuses, codes or message" in told[""]
     assert "400 to 599" in told["statuses"]
 

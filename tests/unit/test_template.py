@@ -233,7 +233,7 @@ def test_deep_and_wide_definitions(count: int, shape: str) -> None:
 def test_a_cycle_of_thousands_is_named() -> None:
     steps = [{"name": f"s{i}", "handler": "h", "depends_on": [f"s{(i + 1) % 3000}"]} for i in range(3000)]
     with pytest.raises(TemplateInvalid, match=r"wait for each other: s0 → s1 .* more .* → s2999 → s0"):
-        from_definition({"namespace": "n", "name": "w", "version": "1", "steps": steps})
+        load_text(json.dumps({"namespace": "n", "name": "w", "version": "1", "steps": steps}))
 
 
 def test_more_than_ten_thousand_steps_are_refused() -> None:

@@ -26,7 +26,7 @@ MESSAGE = st.dictionaries(st.sampled_from(FIELDS), ANYTHING) | ANYTHING
 
 
 @given(headers=MESSAGE, properties=MESSAGE, payload=MESSAGE)
-@settings(max_examples=300)
+@settings(max_examples=50)
 def test_any_message_is_read_or_refused(headers: Any, properties: Any, payload: Any) -> None:
     try:
         task = read_task(headers, properties, payload)
@@ -40,7 +40,7 @@ def test_any_message_is_read_or_refused(headers: Any, properties: Any, payload: 
 
 
 @given(headers=MESSAGE, payload=MESSAGE)
-@settings(max_examples=300)
+@settings(max_examples=50)
 def test_any_command_is_read_or_refused(headers: Any, payload: Any) -> None:
     try:
         command = read_command(headers, payload, reply_exchange="reply")

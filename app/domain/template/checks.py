@@ -6,7 +6,6 @@ those of `wording` are found in one go.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -14,11 +13,16 @@ from urllib.parse import unquote
 
 from app.domain import dag
 from app.domain.jsonvalue import Path, canonical_json
+from app.domain.patterns import PatternInvalid, compile_pattern
 from app.domain.template.model import MAX_STEP_INPUT_BYTES, RESERVED_QUEUES, Template
-from app.domain.template.source import Document
+from app.domain.template.source import Document, Enough
 from app.domain.template.wording import nearest
 from remand.rules.user import conflicts
 
+MAX_TEMPLATE_RULES = 1_000
+"""Of a template with all its steps: those of one place are compared with each other."""
+MAX_SCHEMA_KEYS = 5_000
+"""Of all JSON Schemas of a template: each costs a tenth of a millisecond to check."""
 _MOST_SUGGESTIONS = 20
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _OPAQUE = frozenset({"const", "enum", "default", "examples"})
@@ -34,6 +38,7 @@ def check(document: Document) -> None:
     for cycle in dag.find_cycles({name: [p for p in above if p != name] for name, above in parents.items()}):
         path: Path = ("steps", steps[cycle[0]][0], "depends_on")
         document.add(path, f"the steps wait for each other: {dag.cycle_text(cycle)}", "cycle")
+    _check_amounts(document)
     _check_queues(document)
     _check_inputs(document)
     _check_after(document)
@@ -47,9 +52,7 @@ def check_rules(document: Document, template: Template) -> None:
         document.add(("rules",), told, "rule_conflict")
     for index, step in enumerate(template.steps):
         if step.rules:
-            own, names = template.rule_layers(step)[:1], {rule.name for rule in step.rules}
-            shared = [(place, [rule for rule in rules if rule.name in names]) for place, rules in layers]
-            for told in conflicts([*own, *shared]):
+            for told in conflicts(template.own_rules(step), beside=layers):
                 document.add(("steps", index, "rules"), told, "rule_conflict")
 
 
@@ -103,6 +106,16 @@ def _check_dependencies(document: Document, steps: dict[str, tuple[int, dict[str
                 document.add((*path[:-1], place), f"{name!r} is named twice", "duplicate_dependency")
 
 
+def _check_amounts(document: Document) -> None:
+    """Refuse what takes long to check before it is checked."""
+    places = [document.value, *(step for _, step in _raw_steps(document))]
+    held = sum(len(rules) for place in places if isinstance(rules := place.get("rules"), list))
+    if held > MAX_TEMPLATE_RULES:
+        message = f"{held:,} rules are too many in one template; the limit is {MAX_TEMPLATE_RULES:,}"
+        document.add(("rules",), message, "too_many_rules")
+        raise Enough(document.problems)
+
+
 def _check_queues(document: Document) -> None:
     for index, step in _raw_steps(document):
         queue = step.get("queue")
@@ -129,9 +142,18 @@ def _check_after(document: Document) -> None:
 
 
 def _check_schemas(document: Document) -> None:
-    _check_schema(document, ("input_schema",), document.value.get("input_schema"))
-    for index, step in _raw_steps(document):
-        _check_schema(document, ("steps", index, "result_schema"), step.get("result_schema"))
+    places: list[tuple[Path, Any]] = [(("input_schema",), document.value.get("input_schema"))]
+    places += [
+        (("steps", index, "result_schema"), step.get("result_schema")) for index, step in _raw_steps(document)
+    ]
+    held = 0
+    for at, schema in places:
+        held += sum(1 for _ in _keywords(schema)) if isinstance(schema, dict) else 0
+        if held > MAX_SCHEMA_KEYS:
+            message = f"the schemas of a template hold more than {MAX_SCHEMA_KEYS:,} keys; simplify them"
+            document.add(at, message, "schema_too_large")
+            return
+        _check_schema(document, at, schema)
 
 
 def _check_schema(document: Document, at: Path, schema: Any) -> None:
@@ -147,6 +169,7 @@ def _check_schema(document: Document, at: Path, schema: Any) -> None:
         deepest = jsonschema.exceptions.best_match([error]) or error
         message = f"is not JSON Schema (draft 2020-12): {deepest.message[:200]}"
         document.add((*at, *deepest.absolute_path), message, "bad_schema")
+        document.look_up()
     keywords = list(_keywords(schema))
     moved = any(key == "$id" for path, key, _ in keywords if path)
     for path, key, value in keywords:
@@ -173,9 +196,9 @@ def _check_patterns(document: Document, place: Path, key: str, value: Any) -> No
         patterns = list(value)
     for pattern in patterns:
         try:
-            re.compile(pattern)
-        except re.error as error:
-            document.add(place, f"{pattern[:80]!r} is not a regular expression: {error}", "bad_pattern")
+            compile_pattern(pattern)
+        except PatternInvalid as error:
+            document.add(place, f"{pattern[:80]!r} {error}", "bad_pattern")
 
 
 def _keywords(schema: dict[str, Any]) -> Iterator[tuple[Path, str, Any]]:

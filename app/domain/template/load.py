@@ -5,7 +5,7 @@ The only module of the domain that touches the file system, and only to read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,20 +13,29 @@ from pydantic import ValidationError
 
 from app.domain.errors import JsonInvalid, Problem, TemplateInvalid
 from app.domain.jsonvalue import encode, first_problem
+from app.domain.rules import STORED
 from app.domain.template.checks import check, check_rules
 from app.domain.template.model import Template
-from app.domain.template.source import Document, read_documents
+from app.domain.template.source import MAX_PROBLEMS, Document, Enough, read_documents
 from app.domain.template.wording import say
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 MAX_DEFINITION_BYTES: Final = 64 * 1024 * 1024
+MAX_DOCUMENTS: Final = 1_000
+"""In one file, empty ones counted."""
 SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
-def load_text(text: str, source: str = "<text>") -> Template:
-    """Return the one template of a YAML text; `source` names it in problems. Raises `TemplateInvalid`."""
+def load_text(text: str, source: str = "<text>", *, has_gone: Callable[[], bool] | None = None) -> Template:
+    """Return the one template of a YAML text; `source` names it in problems.
+
+    `has_gone` is asked now and then whether nobody waits for the answer any more.
+
+    Raises:
+        TemplateInvalid: it breaks rules, or nobody waited for the answer.
+    """
     problems: list[Problem] = []
-    found = _read(text, source, problems)
+    found = _read(text, source, problems, most=2, has_gone=has_gone)
     if not problems and len(found) > 1:
         problems.append(
             Problem(
@@ -56,6 +65,8 @@ def load_paths(paths: Iterable[Path | str]) -> list[Template]:
     places: dict[str, str] = {}
     templates: list[Template] = []
     for file in _files(paths, problems):
+        if len(problems) >= MAX_PROBLEMS:
+            break
         for template, line in _read_file(file, problems):
             if template.ref in places:
                 message = f"{template.ref} is also in {places[template.ref]}"
@@ -68,9 +79,12 @@ def load_paths(paths: Iterable[Path | str]) -> list[Template]:
 
 
 def from_definition(definition: dict[str, Any], source: str = "<definition>") -> Template:
-    """Return the template of a stored definition (see `to_definition`). Raises `TemplateInvalid`."""
+    """Return the template of a stored definition (see `to_definition`), which was checked before.
+
+    So rules that are new do not take away what is published. Raises `TemplateInvalid`.
+    """
     document = Document(source, definition)
-    template = _template(document)
+    template = _made(document, STORED)
     if template is None:
         raise TemplateInvalid(document.problems)
     return template
@@ -111,28 +125,62 @@ def _read_file(file: Path, problems: list[Problem]) -> list[tuple[Template, int]
     return _read(text, str(file), problems)
 
 
-def _read(text: str, source: str, problems: list[Problem]) -> list[tuple[Template, int]]:
-    """Return the good templates of a text with their first lines; add what is wrong with the others."""
+def _read(
+    text: str,
+    source: str,
+    problems: list[Problem],
+    *,
+    most: int = MAX_DOCUMENTS,
+    has_gone: Callable[[], bool] | None = None,
+) -> list[tuple[Template, int]]:
+    """Return the good templates of a text with their first lines; add what is wrong with the others.
+
+    Stops after `most` of them.
+    """
     found: list[tuple[Template, int]] = []
     documents = 0
-    for document in read_documents(text, source):
-        if document.value is None and not document.problems:
-            continue
-        documents += 1
-        template = _template(document)
-        if template is not None:
-            check_rules(document, template)
-        problems.extend(sorted(document.problems, key=lambda problem: problem.line or 0))
-        if template is not None and not document.problems:
-            found.append((template, document.line_of(()) or 1))
-    if documents == 0:
+    given = () if has_gone is None else (has_gone,)
+    try:
+        for number, document in enumerate(read_documents(text, source, *given), 1):
+            if number > MAX_DOCUMENTS:
+                document.add((), f"is more than {MAX_DOCUMENTS:,} documents", "many_documents")
+                raise Enough(document.problems)  # noqa: TRY301 - what is read in the loop raises it, too
+            if document.value is None and not document.problems:
+                continue
+            documents += 1
+            template = _template(document)
+            problems.extend(_sorted(document.problems))
+            if template is not None and not document.problems:
+                found.append((template, document.line_of(()) or 1))
+            if len(problems) >= MAX_PROBLEMS or documents == most:
+                break
+    except Enough as end:
+        problems.extend(_sorted(end.problems))
+    if len(problems) >= MAX_PROBLEMS:
+        message = "further problems were not looked for"
+        problems[MAX_PROBLEMS - 1 :] = [Problem(source, None, "", message, "and_more")]
+    if documents == 0 and not problems:
         problems.append(
             Problem(source, 1, "", "is empty; a template begins with namespace, name, version", "empty")
         )
     return found
 
 
+def _sorted(problems: list[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.line or 0)
+
+
 def _template(document: Document) -> Template | None:
+    """Return the template of a document that keeps all rules."""
+    if isinstance(document.value, dict) and first_problem(document.value) is None:
+        check(document)
+    template = _made(document)
+    if template is not None:
+        check_rules(document, template)
+    return None if document.problems else template
+
+
+def _made(document: Document, context: dict[str, bool] | None = None) -> Template | None:
     if not isinstance(document.value, dict):
         if not document.problems:
             document.add((), "a template is a mapping with namespace, name, version and steps", "wrong_type")
@@ -143,9 +191,8 @@ def _template(document: Document) -> Template | None:
         path, message = first_problem(document.value) or ((), error.problem)
         document.add(path, message, "not_json")
         return None
-    check(document)
     try:
-        template = Template.model_validate_json(text, strict=True)
+        template = Template.model_validate_json(text, strict=True, context=context)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             say(document, detail)

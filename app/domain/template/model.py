@@ -141,16 +141,24 @@ class Template(BaseModel):
 
     def rule_layers(self, step: StepSpec | None = None) -> list[tuple[str, list[UserRule]]]:
         """Return the rules for a step, or the template's alone, by place; what is asked first is first."""
-        places = [(f"step {step.name} of {self.ref}", step.rules)] if step is not None and step.rules else []
-        if self.rules:
-            places.append((f"template {self.ref}", self.rules))
-        return [(place, [rule.to_rule(place) for rule in rules]) for place, rules in places]
+        own = [] if step is None else self.own_rules(step)
+        return [*own, *_layers(f"template {self.ref}", self.rules)]
+
+    def own_rules(self, step: StepSpec) -> list[tuple[str, list[UserRule]]]:
+        """Return the rules of a step alone, with their place; nothing if it has none."""
+        return _layers(f"step {step.name} of {self.ref}", step.rules)
 
 
 def all_rule_layers(template: Template) -> list[tuple[str, list[UserRule]]]:
     """Return every rule of a template and of its steps, by place."""
-    own = (template.rule_layers(step)[0] for step in template.steps if step.rules)
-    return [*template.rule_layers(), *own]
+    return [
+        *template.rule_layers(),
+        *(layer for step in template.steps for layer in template.own_rules(step)),
+    ]
+
+
+def _layers(place: str, rules: tuple[RuleSpec, ...]) -> list[tuple[str, list[UserRule]]]:
+    return [(place, [rule.to_rule(place) for rule in rules])] if rules else []
 
 
 def to_definition(template: Template) -> dict[str, Any]:

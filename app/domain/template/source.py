@@ -6,7 +6,7 @@ Only what JSON has comes out; tags, merge keys, dates and duplicate keys are pro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,9 +19,29 @@ MAX_NESTING: Final = 100
 MAX_ALIASED_NODES: Final = 20_000
 """How many nodes aliases may repeat in one document; a bomb of nested anchors wants billions."""
 
+MAX_SIGNS: Final = 200_000
+"""Signs that a text may hold which begin another node: some ten for each of ten thousand steps."""
+MAX_PROBLEMS: Final = 100
+"""How many problems are told; nobody looks for more."""
+_SIGNS: Final = (",", "\n", "[", "{", ": ", "- ")
+_LOOKS_EACH: Final = 1_000
+
 _Loader: Final[type[yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PREFIX: Final = "tag:yaml.org,2002:"
 _SCALARS: Final = frozenset({"str", "int", "float", "bool", "null", "timestamp"})
+
+
+class Enough(Exception):
+    """No further problem is looked for, or nobody waits for the answer."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__()
+        self.problems = problems
+        """Those of the document that was read last."""
+
+
+def _nobody_has_gone() -> bool:
+    return False
 
 
 @dataclass(slots=True)
@@ -35,12 +55,34 @@ class Document:
     written: dict[Path, str] = field(default_factory=dict)
     """Path → the characters of a scalar that YAML does not read as text."""
     problems: list[Problem] = field(default_factory=list)
+    has_gone: Callable[[], bool] = _nobody_has_gone
+    """Whether nobody waits for the answer any more."""
     _wrong: set[Path] = field(default_factory=set)
 
     def add(self, path: Path, message: str, code: str) -> None:
-        """Note a problem at a path, with the line of the path or of its nearest known ancestor."""
+        """Note a problem at a path, with the line of the path or of its nearest known ancestor.
+
+        Raises:
+            Enough: it is the last that is told.
+        """
         self._wrong.add(path)
-        self.problems.append(Problem(self.file, self.line_of(path), dotted(path), message, code))
+        self.add_at(self.line_of(path), path, message, code)
+
+    def add_at(self, line: int | None, path: Path, message: str, code: str) -> None:
+        """Note a problem at a line. Raises as `add` does."""
+        self.problems.append(Problem(self.file, line, dotted(path), message, code))
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise Enough(self.problems)
+
+    def look_up(self) -> None:
+        """Go on if somebody waits for the answer.
+
+        Raises:
+            Enough: nobody does.
+        """
+        if self.has_gone():
+            self.problems.append(Problem(self.file, None, "", "nobody waited for the answer", "left"))
+            raise Enough(self.problems)
 
     def has_problem(self, path: Path) -> bool:
         """Tell whether something is wrong with this very path already."""
@@ -58,15 +100,27 @@ def dotted(path: Path) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
-def read_documents(text: str, file: str) -> Iterator[Document]:
-    """Yield each document of the text; one that cannot be read has only problems, and is the last."""
+def read_documents(
+    text: str, file: str, has_gone: Callable[[], bool] = _nobody_has_gone
+) -> Iterator[Document]:
+    """Yield each document of the text; one that cannot be read has only problems, and is the last.
+
+    Raises:
+        Enough: there are too many problems, or nobody waits for them.
+    """
+    signs = sum(text.count(sign) for sign in _SIGNS)
+    if signs > MAX_SIGNS:
+        # Before it is parsed: that alone takes a kilobyte and some microseconds for each.
+        message = f"holds {signs:,} values and lines, roughly; the limit is {MAX_SIGNS:,}"
+        yield Document(file, problems=[Problem(file, None, "", message, "too_much")])
+        return
     loader = _Loader("")
     try:
         loader = _Loader(text)
         while loader.check_node():
             node = loader.get_node()
             assert node is not None  # check_node has just said so
-            yield _Reader(loader, Document(file)).read(node)
+            yield _Reader(loader, Document(file, has_gone=has_gone)).read(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = ", ".join(part for part in (error.context, error.problem) if part)
@@ -93,6 +147,7 @@ class _Reader:
         self._document = document
         self._seen: set[int] = set()
         self._aliased = 0
+        self._nodes = 0
 
     def read(self, node: yaml.Node) -> Document:
         self._document.value = self._value(node, ())
@@ -113,6 +168,9 @@ class _Reader:
         return None
 
     def _too_much(self, node: yaml.Node, path: Path) -> bool:
+        self._nodes += 1
+        if self._nodes % _LOOKS_EACH == 0:
+            self._document.look_up()
         if len(path) > MAX_NESTING:
             message = (
                 f"is nested deeper than {MAX_NESTING} levels; does an anchor (&) contain its own alias (*)?"
@@ -137,7 +195,9 @@ class _Reader:
                 continue
             if key in result:
                 first = self._document.lines[(*path, key)]
-                self._add_at(line, (*path, key), f"is given twice; first on line {first}", "duplicate_key")
+                self._document.add_at(
+                    line, (*path, key), f"is given twice; first on line {first}", "duplicate_key"
+                )
                 continue
             self._document.lines[(*path, key)] = line
             result[key] = self._value(value_node, (*path, key))
@@ -147,17 +207,16 @@ class _Reader:
         if node.tag == f"{_PREFIX}str":
             return str(node.value)
         if node.tag == f"{_PREFIX}merge":
-            self._add_at(line, path, "merge keys (<<) are not supported; write the keys out", "yaml_merge")
+            self._document.add_at(
+                line, path, "merge keys (<<) are not supported; write the keys out", "yaml_merge"
+            )
         elif isinstance(node, yaml.ScalarNode):
-            self._add_at(
+            self._document.add_at(
                 line, path, f'the key {node.value} is not text in YAML; quote it: "{node.value}"', "key_type"
             )
         else:
-            self._add_at(line, path, "a key must be text, not a list or a mapping", "key_type")
+            self._document.add_at(line, path, "a key must be text, not a list or a mapping", "key_type")
         return None
-
-    def _add_at(self, line: int, path: Path, message: str, code: str) -> None:
-        self._document.problems.append(Problem(self._document.file, line, dotted(path), message, code))
 
     def _scalar(self, node: yaml.ScalarNode, kind: str, path: Path) -> Any:
         if kind == "str":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -13,9 +11,10 @@ if TYPE_CHECKING:
 
 from app.domain.errors import IdentityInvalid, InputInvalid, InputTooLarge, JsonInvalid, JsonTooLarge
 from app.domain.jsonvalue import canonical_json, encode, first_problem, path_text
+from app.domain.patterns import PatternInvalid
+from app.domain.schema import TooMuchWork, errors_of
 from app.domain.template.model import Template
 
-_MOST_ERRORS: Final = 100
 _KINDS: Final = {
     dict: "object",
     list: "array",
@@ -96,17 +95,19 @@ def _digest(parts: list[object]) -> str:
 
 def _schema_problems(schema: dict[str, Any], value: Any, where: str) -> list[dict[str, str]]:
     # Loaded by whoever has a schema to check, which few commands have.
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - as above
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
-    from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - as above
 
-    # The empty registry keeps a foreign $ref from being fetched over the network.
-    validator = Draft202012Validator(schema, registry=EMPTY_REGISTRY)
     try:
-        errors = list(islice(validator.iter_errors(value), _MOST_ERRORS))
+        errors = errors_of(schema, value)
     except RecursionError:
         raise InputInvalid(f"{where} refers to itself without end") from None
-    except (Unresolvable, re.error) as error:
+    except TooMuchWork:
+        hint = "give it less, or simplify the schema: lists of lists of choices multiply"
+        raise InputInvalid(f"to hold this to {where} takes too long", hint=hint) from None
+    except PatternInvalid as error:
+        hint = "publish a new version of the template with another pattern"
+        raise InputInvalid(f"{where} cannot be used: a pattern {error}", hint=hint) from None
+    except Unresolvable as error:
         raise InputInvalid(f"{where} cannot be used: {error}") from None
     return [{"path": path_text(tuple(error.absolute_path)), "message": _said(error)} for error in errors]
 
