@@ -5,11 +5,12 @@ Shells hold no logic: each task calls one verb of `app.engine` and returns what 
 
 import sys
 
-from workers import messages, metrics, presence, refusals, signs, stopping
+from workers import messages, metrics, naming, presence, refusals, signs, stopping
 from workers.celery import app as celery
 
 messages.install()
 refusals.install()
+naming.install()
 presence.install(celery)
 signs.install()
 stopping.install()

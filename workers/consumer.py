@@ -23,6 +23,7 @@ from workers.guarded import Guarded
 
 PREFIX = "remand."
 """Names of our tasks begin with it; nothing else is run by our workers."""
+RESOURCE_LOCKED = 405
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
 _WELL_SECONDS = 30.0
@@ -101,9 +102,12 @@ class Consumer(Guarded):
         self._troubled_at = time.monotonic()
 
     def _told(self, error: BaseException, pause: float) -> None:
+        message = redact_text(str(error))[:500]
+        if getattr(error, "code", None) == RESOURCE_LOCKED and "pidbox" in message:
+            message = f"another worker is called {self.hostname}: give one of them a --name; {message}"
         log(
             "broker.unusable",
             error=type(error).__name__,
-            message=redact_text(str(error))[:500],
+            message=message,
             delay_seconds=round(pause, 1),
         )

@@ -42,7 +42,10 @@ def worker(
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", min=1, help="Processes; default: CPUs.")
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Node name, made unique by the host.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="Node name, of this one alone on its host. Default: one is found."),
+    ] = None,
 ) -> None:
     """Run a Celery worker in this process, after a check of settings, schema, broker and handlers."""
     await_database(cli.unchecked.database, cli.settings)
