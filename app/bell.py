@@ -19,6 +19,7 @@ from uuid import uuid4
 from celery import Celery
 from kombu.exceptions import OperationalError
 
+from app.broker_queues import QueueType, own_queues
 from app.domain.addresses import TLS_FILES, TLS_SCHEMES, BrokerAddress, UrlInvalid, shown
 from app.domain.errors import BrokerUnreachable, ConfigInvalid, Problem
 from app.domain.queues import MAINTENANCE
@@ -103,6 +104,22 @@ class CeleryBell:
                 return int(declared.message_count)
         except connection_errors(self._app):
             return 0
+
+    def differing(self, queues: Iterable[str]) -> dict[str, str]:
+        """Return which of these queues are there and not as ours are, and how; creates none.
+
+        Raises:
+            BrokerUnreachable: the broker does not answer.
+        """
+        self.check()
+        found = {}
+        with self._app.connection_for_write() as connection:
+            for name in queues:
+                if connection.transport.driver_type == "amqp" and _is_there(connection, name):
+                    how = self._app.amqp.queues[name].difference(connection.connection)
+                    if how is not None:
+                        found[name] = how
+        return found
 
     def check(self) -> None:
         """Make sure that the broker answers.
@@ -209,10 +226,20 @@ def _task_of(queue: str) -> str:
     return _FAILURES_TASK if queue.startswith(RETRY_PREFIX) else _STEPS_TASK
 
 
-def bell_to(broker_url: str) -> CeleryBell:
+def _is_there(connection: Any, queue: str) -> bool:
+    try:
+        with connection.channel() as channel:
+            channel.queue_declare(queue, passive=True)
+    except connection.channel_errors:
+        return False
+    return True
+
+
+def bell_to(broker_url: str, queue_type: QueueType = "classic") -> CeleryBell:
     """Return a bell for a program that is no worker: it sends, and never waits long for a broker."""
     app = Celery("remand", set_as_current=False)
     app.conf.update(broker_settings(broker_url), task_serializer="json", task_ignore_result=True)
+    own_queues(app, queue_type)
     return CeleryBell(app)
 
 

@@ -65,9 +65,8 @@ def create(runtime: Runtime | None = None) -> ASGIApp:
 
 def _runtime() -> Runtime:
     settings = with_urls(load_settings())
-    assert settings.broker_url is not None
     configure_logging(settings.log_level, settings.log_format, redact_keys=settings.redact_keys)
-    return Runtime(settings, bell=LateBell(settings.broker_url), pool_size=settings.web.threads)
+    return Runtime(settings, bell=LateBell(settings), pool_size=settings.web.threads)
 
 
 def routes(runtime: Runtime) -> list[BaseRoute]:

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from celery import Celery
 from celery.exceptions import TimeoutError as CeleryTimeout
+from kombu.entity import Queue
 from kombu.exceptions import OperationalError
 
 from remand.errors import RemandError
@@ -81,7 +82,9 @@ class Client:
         transport = self._app.connection_for_write()
         self._broken = (OperationalError, *transport.connection_errors)
         self._timeout = timeout
-        self._queue = queue
+        # The service's workers declare it, and know how: who does so first decides that for all.
+        self._queue = Queue(queue, no_declare=True)
+        self._is_there = transport.transport.driver_type != "amqp"
         self._by = by or app.main or "celery"
 
     def submit(
@@ -219,13 +222,15 @@ class Client:
         return answer
 
     def _call(self, name: str, arguments: dict[str, Any], **details: Any) -> Any:
+        until = time.monotonic() + self._timeout
         try:
+            self._find_queue(until)
             result = self._app.send_task(name, kwargs=arguments, queue=self._queue, expires=self._timeout)
-            answer = result.get(timeout=self._timeout, disable_sync_subtasks=False)
+            answer = result.get(timeout=max(0.1, until - time.monotonic()), disable_sync_subtasks=False)
         except CeleryTimeout:
             raise NoAnswer(
                 f"{name} got no answer within {self._timeout:g} s",
-                hint=f"start a worker on queue {self._queue} that uses this broker",
+                hint=f"start a worker on queue {self._queue.name} that uses this broker",
                 details=details,
             ) from None
         except self._broken as error:
@@ -237,6 +242,21 @@ class Client:
         if "error" in answer:
             raise Refused(answer["error"])
         return answer["ok"]
+
+    def _find_queue(self, until: float) -> None:
+        """Wait for the first worker that ever listens: RabbitMQ drops what it has no queue for.
+
+        Raises Celery's TimeoutError when there is none in time.
+        """
+        while not self._is_there:
+            try:
+                with self._app.connection_for_write() as connection:
+                    connection.default_channel.queue_declare(self._queue.name, passive=True)
+                self._is_there = True
+            except connection.channel_errors:
+                if time.monotonic() > until:
+                    raise CeleryTimeout from None
+                time.sleep(_POLL_FIRST_SECONDS)
 
 
 def new_id() -> UUID:

@@ -8,6 +8,7 @@ from celery import Celery
 from celery.signals import setup_logging
 
 from app.bell import broker_settings
+from app.broker_queues import own_queues
 from app.config import Settings, load_settings
 from app.telemetry import configure_logging
 from beat_schedule import BEAT_SCHEDULE
@@ -34,6 +35,7 @@ def make_app(settings: Settings) -> Celery:
     """Return the Celery app for these settings."""
     app = OwnApp("remand", include=list(_TASKS), set_as_current=False)
     app.conf.update(celery_settings(settings))
+    own_queues(app, settings.broker_queue_type)
     # Not `result_backend`: that gives way to a CELERY_RESULT_BACKEND in the environment.
     app.backend_cls = "rpc://"
     return app

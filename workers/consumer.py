@@ -8,7 +8,7 @@ And it runs whatever is registered, also what `shared_task` of a user's module p
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 from celery import signals
 from celery.exceptions import NotRegistered
@@ -17,6 +17,8 @@ from celery.worker.consumer.consumer import logger
 from celery.worker.state import maybe_shutdown
 from redis.exceptions import RedisError
 
+from app.broker_queues import queue_arguments
+from app.domain.queues import advice
 from app.telemetry import log
 from remand.redact import redact_text
 from workers.guarded import Guarded
@@ -41,6 +43,25 @@ class Consumer(Guarded):
         self.channel_errors = (*refusals, RedisError)
         self._pause = 0.0
         self._troubled_at = 0.0
+
+    class Blueprint(consumer.Consumer.Blueprint):
+        """Celery's parts but one: it would put up queues for delays that none of our messages has."""
+
+        default_steps: ClassVar = [
+            step for step in consumer.Consumer.Blueprint.default_steps if "delayed_delivery" not in step
+        ]
+
+    def connect(self) -> Any:
+        """Connect, and make sure of the queues before anybody listens to them."""
+        conn = self.connection_for_read(heartbeat=self.amqheartbeat)
+        try:
+            self._settle_queues(conn)
+        except BaseException:
+            conn.release()
+            raise
+        if self.hub:
+            conn.transport.register_with_event_loop(conn.connection, self.hub)
+        return conn
 
     def ensure_connected(self, conn: Any) -> Any:
         """Connect, however long it takes; pauses stay short, for a worker is deaf in them."""
@@ -89,6 +110,21 @@ class Consumer(Guarded):
                 reply_to=properties["reply_to"],
             )
             self.app.backend.mark_as_failure(headers["id"], NotRegistered(name), request=asked)
+
+    def _settle_queues(self, conn: Any) -> None:
+        """Declare our queues; use those that somebody else made otherwise as they are."""
+        if conn.transport.driver_type != "amqp":
+            return
+        queues = self.app.amqp.queues
+        for queue in queues.consume_from.values():
+            queue.no_declare, queue.queue_arguments = False, queues.new_missing(queue.name).queue_arguments
+            how = queue.difference(conn.connection)
+            if how is not None:
+                queue.no_declare = True
+                if "'quorum'" in how:
+                    # Celery asks for what quorum queues cannot do unless it knows.
+                    queue.queue_arguments = queue_arguments("quorum")
+                log("queue.differs", queue=queue.name, message=how, advice=advice(queue.name))
 
     def _wait(self, error: BaseException) -> None:
         now = time.monotonic()

@@ -72,9 +72,7 @@ class Cli:
         from app.cli.urls import LateBell
         from app.runtime import Runtime
 
-        broker_url = self.settings.broker_url
-        assert broker_url is not None
-        return Runtime(self.settings, bell=LateBell(broker_url), database=self._connections)
+        return Runtime(self.settings, bell=LateBell(self.settings), database=self._connections)
 
     @property
     def engine(self) -> Engine:

@@ -11,9 +11,9 @@ from app.cli.findings import Finding, show
 from app.cli.output import age, span
 from app.cli.partitions import check_partitions
 from app.cli.server import all_queues
-from app.cli.urls import has_urls
+from app.cli.urls import LateBell, has_urls
 from app.cli.wording import counted
-from app.domain.queues import MAINTENANCE
+from app.domain.queues import MAINTENANCE, advice
 from app.embedded import binaries
 from app.engine import notices, overview, readiness
 from app.engine.overview import BreakerStanding, QueueStanding
@@ -65,7 +65,9 @@ def _wheels(cli: Cli) -> Finding:
 def _service(cli: Cli) -> Iterator[Finding]:
     live = diagnosis.live_workers(cli.database, cli.settings, cli.engine.clock)
     yield from _workers(live)
-    yield from _queues(all_queues(cli.runtime), live)
+    wanted = all_queues(cli.runtime)
+    yield from _queues(wanted, live)
+    yield from _declared(cli, wanted)
     found = standing.sweeps(cli.engine)
     yield _beat(cli, next(one for one in found if one.name == "ring"), live)
     yield from _sweeps(found)
@@ -96,6 +98,14 @@ def _queues(wanted: Sequence[str], live: Sequence[WorkerRow]) -> Iterator[Findin
     elif live:
         told = ", ".join(f"{queue} {workers}" for queue, workers in heard.items())
         yield Finding("queues", "ok", f"workers for each: {told}")
+
+
+def _declared(cli: Cli, wanted: Sequence[str]) -> Iterator[Finding]:
+    """Tell of queues that are in the broker otherwise than Remand declares them."""
+    bell = cli.engine.bell
+    assert isinstance(bell, LateBell)
+    for queue, how in bell.differing(wanted).items():
+        yield Finding("queues", "warn", f"{queue} was declared by somebody else: {how}", advice(queue))
 
 
 def _beat(cli: Cli, ring: SweepStanding, live: Sequence[WorkerRow]) -> Finding:

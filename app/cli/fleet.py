@@ -77,9 +77,7 @@ class Fleet:
     def runtime(self) -> Runtime:
         """The parts of this process, on the fleet's servers."""
         if self._runtime is None:
-            broker_url = self.settings.broker_url
-            assert broker_url is not None
-            self._runtime = Runtime(self.settings, bell=LateBell(broker_url))
+            self._runtime = Runtime(self.settings, bell=LateBell(self.settings))
         return self._runtime
 
     def start_servers(self) -> Endpoints | None:

@@ -65,8 +65,9 @@ def _nothing_runs(settings: Settings) -> ConfigInvalid:
 class LateBell:
     """A bell that gets its way to the broker when it is first rung: reading commands never pay for it."""
 
-    def __init__(self, broker_url: str) -> None:
-        self._broker_url = broker_url
+    def __init__(self, settings: Settings) -> None:
+        """Take settings that name the broker."""
+        self._settings = settings
         self._bell: CeleryBell | None = None
 
     def ring(self, queues: Iterable[str]) -> None:
@@ -92,9 +93,18 @@ class LateBell:
         """
         self._connected().check()
 
+    def differing(self, queues: Iterable[str]) -> dict[str, str]:
+        """Return which of these queues are not as ours are, and how.
+
+        Raises:
+            BrokerUnreachable: the broker does not answer.
+        """
+        return self._connected().differing(queues)
+
     def _connected(self) -> CeleryBell:
         if self._bell is None:
             from app.bell import bell_to  # noqa: PLC0415 - Celery costs a quarter of a second
 
-            self._bell = bell_to(self._broker_url)
+            assert self._settings.broker_url is not None
+            self._bell = bell_to(self._settings.broker_url, self._settings.broker_queue_type)
         return self._bell

@@ -59,6 +59,17 @@ class Settings(BaseModel):
         description="Celery's broker: `redis://`, `rediss://` (TLS), `redis+socket://`, `amqp://`, "
         "`amqps://`. Unset: embedded. See [Servers](../operations/servers.md).",
     )
+    broker_queue_type: Literal["classic", "quorum"] = Field(
+        "classic",
+        description="What queues are on RabbitMQ; `quorum`: on several of its nodes. Queues that are there"
+        " stay what they are until they are deleted. Redis knows no difference.",
+    )
+    broker_timeout_seconds: Seconds = Field(
+        2.0,
+        gt=0,
+        le=60,
+        description="How long the broker may take to accept a connection or to answer; then it is away.",
+    )
     data_dir: Path = Field(
         Path(".remand"),
         description="Folder of the embedded servers' data; relative to the working directory.",

@@ -36,3 +36,11 @@ def queue_of(policy: str) -> str:
     if queue is None:
         raise ValueError(f"unknown retry policy {policy!r}")
     return queue
+
+
+def advice(queue: str) -> str:
+    """Say what to do about a queue that somebody else declared in RabbitMQ, otherwise than we do."""
+    return (
+        f"find who declares {queue} so, then delete it while it is empty (rabbitmqctl delete_queue {queue}):"
+        " workers make it anew; or set broker_queue_type to what is there"
+    )

@@ -55,6 +55,7 @@ EventName = Literal[
     "message.refused",
     "message.set_aside",
     "control.refused",
+    "queue.differs",
     "step_events.dropped",
     "sweep.ended",
     "sweep.failed",
@@ -272,6 +273,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "A worker cannot hear its broker; it tries again after `delay_seconds`.",
             ("error", "message", "delay_seconds"),
+        ),
+        "queue.differs": EventSpec(
+            ERROR,
+            "A queue of ours was declared by somebody else, otherwise than we do; it is used as it is.",
+            ("queue", "message", "advice"),
         ),
         "message.refused": EventSpec(
             ERROR,

@@ -29,6 +29,21 @@ QUEUES = (
 )
 
 
+def rabbitmq_url() -> str:
+    """Return where a RabbitMQ for tests answers, "" for nowhere."""
+    url = os.environ.get("REMAND_TEST_BROKER_URL") or "amqp://guest:guest@127.0.0.1:5672//"
+    if not url.startswith("amqp"):
+        url = "amqp://guest:guest@127.0.0.1:5672//"
+    connection = kombu.Connection(url, connect_timeout=2)
+    try:
+        connection.ensure_connection(max_retries=1, timeout=2)
+    except (OSError, kombu.exceptions.OperationalError):
+        return ""
+    finally:
+        connection.release()
+    return url
+
+
 @contextmanager
 def clean_broker(url: str, worker: int) -> Iterator[str]:
     """Yield the URL of an empty broker for test process number `worker`, empty again afterwards.

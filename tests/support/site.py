@@ -106,7 +106,7 @@ class Site:
             "NO_COLOR": "1",
             **dict(_variables("REMAND", given)),
         }
-        self._bell = bell_to(broker_url)
+        self._bell = bell_to(broker_url, self.settings.broker_queue_type)
         self.runtime = Runtime(self.settings, bell=self._bell)
         self.database = self.runtime.database
         self.engine = self.runtime.engine
