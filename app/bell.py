@@ -8,6 +8,7 @@ listens, some `WAITING_AT_MOST` bells are as good as a million, and do not fill 
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import ssl
 import threading
@@ -37,7 +38,8 @@ LOOK_EVERY = 50
 FULL_SECONDS = 1.0
 """Until a process that saw so many looks again."""
 _SILENCE_SECONDS = 1.0
-_CHECK_SECONDS = 4.0
+TIMEOUT_SECONDS = 2.0
+"""Unless the settings say otherwise."""
 RETRY_PREFIX = "retry."
 _STEPS_TASK = "remand.drain"
 _FAILURES_TASK = "remand.drain_failures"
@@ -129,7 +131,7 @@ class CeleryBell:
         """
         connection = self._app.connection_for_write()
         try:
-            connection.ensure_connection(max_retries=1, interval_start=0, timeout=_CHECK_SECONDS)
+            connection.ensure_connection(max_retries=0)
         except connection_errors(self._app) as error:
             where = shown(self._app.conf.broker_write_url or "")
             raise BrokerUnreachable(
@@ -153,12 +155,15 @@ class CeleryBell:
         if time.monotonic() < self._full_until.get(queue, 0.0):
             count(BELLS, queue, "enough")
             return
+        begun = time.monotonic()
         try:
             sent = self._send(queue)
             count(BELLS, queue, "sent" if sent else "enough")
         except self._away as error:
-            # The work is committed: the ring sweep announces it once the broker is back.
-            self._mute_until = time.monotonic() + _SILENCE_SECONDS
+            # The work is committed: the ring sweep announces it once the broker is back. One that does not
+            # answer costs a timeout, which most who ring meanwhile should not pay, too.
+            now = time.monotonic()
+            self._mute_until = now + max(_SILENCE_SECONDS, 2 * (now - begun))
             self._declared.clear()
             count(BELLS, queue, "failed")
             log("bell.failed", queue=queue, error=type(error).__name__)
@@ -235,16 +240,21 @@ def _is_there(connection: Any, queue: str) -> bool:
     return True
 
 
-def bell_to(broker_url: str, queue_type: QueueType = "classic") -> CeleryBell:
+def bell_to(
+    broker_url: str, queue_type: QueueType = "classic", timeout_seconds: float = TIMEOUT_SECONDS
+) -> CeleryBell:
     """Return a bell for a program that is no worker: it sends, and never waits long for a broker."""
     app = Celery("remand", set_as_current=False)
-    app.conf.update(broker_settings(broker_url), task_serializer="json", task_ignore_result=True)
+    told = broker_settings(broker_url, timeout_seconds)
+    app.conf.update(told, task_serializer="json", task_ignore_result=True)
     own_queues(app, queue_type)
     return CeleryBell(app)
 
 
-def broker_settings(broker_url: str | None) -> dict[str, Any]:
+def broker_settings(broker_url: str | None, timeout_seconds: float = TIMEOUT_SECONDS) -> dict[str, Any]:
     """Return what Celery must be told to reach the broker: the one door to it, for workers and all others.
+
+    `timeout_seconds`: for a connection, for a greeting, for an answer.
 
     Raises:
         ConfigInvalid: the setting is no URL of a broker. None is: then the servers are not known yet.
@@ -256,11 +266,11 @@ def broker_settings(broker_url: str | None) -> dict[str, Any]:
         "broker_url": url,
         "broker_read_url": url,
         "broker_write_url": url,
-        "broker_connection_timeout": _CHECK_SECONDS,
+        "broker_connection_timeout": timeout_seconds,
         "broker_transport_options": dict(_ONE_MORE_TRY),
     }
     for one in found[:1]:
-        told["broker_transport_options"] = _transport_options(one)
+        told["broker_transport_options"] = _transport_options(one, timeout_seconds)
         told["broker_use_ssl"] = tls_options(one)
         if "heartbeat" in one.options:
             told["broker_heartbeat"] = int(one.options["heartbeat"])
@@ -274,21 +284,23 @@ def _addresses(broker_url: str) -> tuple[BrokerAddress, ...]:
         raise ConfigInvalid([Problem(None, None, "broker_url", str(error), "SETTING_INVALID")]) from None
 
 
-def _transport_options(address: BrokerAddress) -> dict[str, Any]:
+def _transport_options(address: BrokerAddress, timeout_seconds: float) -> dict[str, Any]:
     """Return what Celery must tell the broker's transport: one quick second try, limits for dead connections.
 
     Without the first, whoever rings waits seconds for a broker that is away, and again after each silence.
     """
     if not address.scheme.startswith("redis"):
-        return dict(_ONE_MORE_TRY)
+        # Whole seconds are all that the socket's option knows here.
+        whole = math.ceil(timeout_seconds)
+        return {**_ONE_MORE_TRY, "read_timeout": whole, "write_timeout": whole}
     return {
         **_ONE_MORE_TRY,
         "visibility_timeout": 3600,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
         "socket_keepalive": True,
-        "socket_connect_timeout": 4,
-        "socket_timeout": 60,
+        "socket_connect_timeout": timeout_seconds,
+        "socket_timeout": timeout_seconds,
         "health_check_interval": 25,
         "global_keyprefix": address.options.get("global_keyprefix", ""),
     }

@@ -6,6 +6,7 @@ backend the app itself has. A workflow's id is made here, so a submit may be rep
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Iterable, Mapping
@@ -25,6 +26,7 @@ QUEUE = "remand.commands"
 _POLL_FIRST_SECONDS = 0.05
 _POLL_LONGEST_SECONDS = 1.0
 _CHUNK = 500
+_ONE_MORE_TRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 _AS_IT_IS: Final = object()
 
 
@@ -73,7 +75,9 @@ class Client:
         self._app.conf.update(
             broker_read_url=broker_url,
             broker_write_url=broker_url,
-            broker_transport_options=app.conf.broker_transport_options,
+            broker_connection_timeout=timeout / 4,
+            broker_transport_options={**_bounds(timeout / 4), **app.conf.broker_transport_options},
+            task_publish_retry_policy=_ONE_MORE_TRY,
             broker_use_ssl=app.conf.broker_use_ssl,
             task_serializer="json",
             accept_content=["json"],
@@ -257,6 +261,18 @@ class Client:
                 if time.monotonic() > until:
                     raise CeleryTimeout from None
                 time.sleep(_POLL_FIRST_SECONDS)
+
+
+def _bounds(seconds: float) -> dict[str, Any]:
+    """Return how long the transports wait for a broker that does not answer: for Redis, and for RabbitMQ."""
+    whole = math.ceil(seconds)
+    return {
+        **_ONE_MORE_TRY,
+        "socket_connect_timeout": seconds,
+        "socket_timeout": seconds,
+        "read_timeout": whole,
+        "write_timeout": whole,
+    }
 
 
 def new_id() -> UUID:

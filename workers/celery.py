@@ -44,7 +44,7 @@ def make_app(settings: Settings) -> Celery:
 def celery_settings(settings: Settings) -> dict[str, Any]:
     """Return Celery's settings. A message is a bell: it is acknowledged early and may be lost."""
     return {
-        **broker_settings(settings.broker_url),
+        **broker_settings(settings.broker_url, settings.broker_timeout_seconds),
         "result_expires": 60,
         "task_default_queue": COMMANDS,
         "task_ignore_result": True,

@@ -8,7 +8,7 @@ And it runs whatever is registered, also what `shared_task` of a user's module p
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 from celery import signals
 from celery.exceptions import NotRegistered
@@ -44,12 +44,12 @@ class Consumer(Guarded):
         self._pause = 0.0
         self._troubled_at = 0.0
 
-    class Blueprint(consumer.Consumer.Blueprint):
+    class Blueprint(Guarded.Blueprint):
         """Celery's parts but one: it would put up queues for delays that none of our messages has."""
 
-        default_steps: ClassVar = [
-            step for step in consumer.Consumer.Blueprint.default_steps if "delayed_delivery" not in step
-        ]
+        default_steps = tuple(
+            step for step in Guarded.Blueprint.default_steps if "delayed_delivery" not in step
+        )
 
     def connect(self) -> Any:
         """Connect, and make sure of the queues before anybody listens to them."""

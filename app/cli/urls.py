@@ -106,5 +106,9 @@ class LateBell:
             from app.bell import bell_to  # noqa: PLC0415 - Celery costs a quarter of a second
 
             assert self._settings.broker_url is not None
-            self._bell = bell_to(self._settings.broker_url, self._settings.broker_queue_type)
+            self._bell = bell_to(
+                self._settings.broker_url,
+                self._settings.broker_queue_type,
+                self._settings.broker_timeout_seconds,
+            )
         return self._bell
