@@ -13,13 +13,12 @@ import typer
 from app.cli.celery_main import beat_command, worker_command
 from app.cli.context import ROOT, RUN, Cli
 from app.cli.template import queues as queues_of
-from app.cli.urls import LateBell
 from app.config import Settings
 from app.config.sources import CONFIG_VARIABLE
 from app.domain.errors import DatabaseUnreachable
 from app.domain.queues import BUILT_IN
 from app.engine.publish import publish
-from app.engine.startup import await_database
+from app.engine.startup import await_broker, await_database
 from app.runtime import Runtime, import_handlers
 from app.telemetry import log
 
@@ -50,7 +49,7 @@ def worker(
     """Run a Celery worker in this process, after a check of settings, schema, broker and handlers."""
     await_database(cli.unchecked.database, cli.settings)
     runtime = cli.runtime
-    _check_broker(cli)
+    await_broker(runtime.engine.bell, cli.settings)
     import_handlers(cli.settings.handlers)
     publish(runtime.engine.templates, cli.settings.templates)
     wanted = [one.strip() for one in queues.split(",") if one.strip()] if queues else all_queues(runtime)
@@ -92,12 +91,6 @@ def environment_of(settings: Settings, config: Path | None) -> dict[str, str]:
     if config is not None:
         environment[CONFIG_VARIABLE] = str(config.absolute())
     return environment
-
-
-def _check_broker(cli: Cli) -> None:
-    bell = cli.runtime.engine.bell
-    assert isinstance(bell, LateBell)
-    bell.check()
 
 
 def _become(cli: Cli, command: Sequence[str]) -> None:

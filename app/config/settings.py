@@ -105,7 +105,7 @@ class Settings(BaseModel):
         ge=0,
         le=3600,
         description="Seconds that worker, server and migration wait, when they start, for a PostgreSQL that"
-        " is away, starting or read-only. 0: not at all.",
+        " is away, starting or read-only, and a worker for its broker. 0: not at all.",
     )
     shutdown_grace_seconds: Seconds = Field(
         20.0, ge=0, le=3600, description="Seconds a worker that is asked to stop lets running steps finish."

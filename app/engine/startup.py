@@ -1,7 +1,7 @@
-"""What a process that starts needs of Postgres: it waits for one that is away, starting, or takes no writes.
+"""What a process that starts needs of its servers: it waits for one that is away, or takes no writes.
 
 A supervisor that starts everything at once, a failover, a restored backup: each ends by itself in a while.
-A wrong password or a database that is not there does not, and is told at once.
+A wrong password, or a database or vhost that is not there, does not, and is told at once.
 """
 
 from __future__ import annotations
@@ -12,17 +12,21 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from app.config import Settings
-from app.domain.errors import DatabaseMissing, DatabaseUnreachable
+from app.domain.errors import BrokerUnreachable, DatabaseMissing, DatabaseUnreachable
+from app.engine.bell import Bell
 from app.store.session import Database
 from app.telemetry import log
+from app.telemetry.events import EventName
 
 T = TypeVar("T")
+_Unreachable = DatabaseUnreachable | BrokerUnreachable
 
 _PAUSES_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 # Of what ends a connection before it is one, libpq tells no SQLSTATE.
 _STAYS_SO: Final = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|invalid (connection option|dsn|port)"
-    r"|role \"[^\"]*\" (does not exist|is not permitted)",
+    r"|role \"[^\"]*\" (does not exist|is not permitted)"
+    r"|invalid username-password pair|authentication required|ACCESS_REFUSED|NOT_ALLOWED",
     re.IGNORECASE,
 )
 
@@ -36,6 +40,15 @@ def await_database(database: Database, settings: Settings, *, writes: bool = Tru
     patiently(database.check_writes if writes else database.check, settings)
 
 
+def await_broker(bell: Bell, settings: Settings) -> None:
+    """Return once the broker answers.
+
+    Raises:
+        BrokerUnreachable: not within `start_wait_seconds`, or it will not by waiting.
+    """
+    patiently(bell.check, settings)
+
+
 def patiently(
     call: Callable[[], T],
     settings: Settings,
@@ -43,36 +56,41 @@ def patiently(
     pause: Callable[[float], None] = time.sleep,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> T:
-    """Call until Postgres answers; say once what is waited for.
+    """Call until the server answers; say once what is waited for.
 
     Raises:
-        DatabaseUnreachable: as `await_database`.
+        DatabaseUnreachable, BrokerUnreachable: as `await_database` and `await_broker`.
     """
     began, tries = monotonic(), 0
+    there: EventName = "database.there"
     while True:
         try:
             answer = call()
-        except DatabaseUnreachable as error:
+        except (DatabaseUnreachable, BrokerUnreachable) as error:
+            awaited: EventName = "database.awaited"
+            if isinstance(error, BrokerUnreachable):
+                awaited, there = "broker.awaited", "broker.there"
             waited = monotonic() - began
             if waited >= settings.start_wait_seconds or _stays_so(error):
                 raise _given_up(error, waited) if tries else error from error
             if tries == 0:
-                log("database.awaited", error=error.message, delay_seconds=settings.start_wait_seconds)
+                log(awaited, error=error.message, delay_seconds=settings.start_wait_seconds)
             left = settings.start_wait_seconds - waited
             pause(min(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)], left))
             tries += 1
         else:
             if tries:
-                log("database.there", duration_seconds=round(monotonic() - began, 1))
+                log(there, duration_seconds=round(monotonic() - began, 1))
             return answer
 
 
-def _stays_so(error: DatabaseUnreachable) -> bool:
+def _stays_so(error: _Unreachable) -> bool:
     return isinstance(error, DatabaseMissing) or _STAYS_SO.search(error.message) is not None
 
 
-def _given_up(error: DatabaseUnreachable, waited: float) -> DatabaseUnreachable:
-    return DatabaseUnreachable(
+def _given_up(error: _Unreachable, waited: float) -> _Unreachable:
+    kind = BrokerUnreachable if isinstance(error, BrokerUnreachable) else DatabaseUnreachable
+    return kind(
         f"{error.message} (waited for {waited:.0f} s)",
         hint=f"{error.hint}; `start_wait_seconds` says how long a start waits",
         details=error.details,

@@ -52,6 +52,8 @@ EventName = Literal[
     "metrics.not_served",
     "bell.failed",
     "broker.unusable",
+    "broker.awaited",
+    "broker.there",
     "message.refused",
     "message.set_aside",
     "control.refused",
@@ -278,6 +280,14 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             ERROR,
             "A queue of ours was declared by somebody else, otherwise than we do; it is used as it is.",
             ("queue", "message", "advice"),
+        ),
+        "broker.awaited": EventSpec(
+            WARNING,
+            "A worker that starts waits for its broker: it is away, or loads its data.",
+            ("error", "delay_seconds"),
+        ),
+        "broker.there": EventSpec(
+            INFO, "The broker that a start had to wait for is there.", ("duration_seconds",)
         ),
         "message.refused": EventSpec(
             ERROR,

@@ -172,7 +172,10 @@ def test_servers_that_do_not_answer(site: Site) -> None:
     told = refused(site, "workflow", "list", code="DATABASE_UNREACHABLE", exits=3, env=no_database)
     assert str(port) in told
     assert "hunter2" not in told
-    no_broker = {"REMAND_BROKER_URL": f"redis://:hunter2@127.0.0.1:{port}/0"}
+    no_broker = {
+        "REMAND_BROKER_URL": f"redis://:hunter2@127.0.0.1:{port}/0",
+        "REMAND_START_WAIT_SECONDS": "0",
+    }
     told = refused(site, "worker", code="BROKER_UNREACHABLE", exits=3, env=no_broker)
     assert str(port) in told
     assert "hunter2" not in told

@@ -12,9 +12,10 @@ import structlog
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.line import run
 from app.config import Settings
-from app.domain.errors import DatabaseUnreachable
-from app.engine.startup import await_database, patiently
+from app.domain.errors import BrokerUnreachable, DatabaseUnreachable
+from app.engine.startup import await_broker, await_database, patiently
 from app.store.session import Database
+from tests.support.bell import RecordingBell
 from tests.support.databases import Cluster
 
 PROGRAMS = (["migrate"], ["worker"], ["serve"])
@@ -189,3 +190,38 @@ def test_a_database_that_is_not_there_is_told_at_once(
     assert code == 3
     assert "DATABASE_MISSING" in told
     assert "waited" not in told
+
+
+class LateToAnswer(RecordingBell):
+    """A bell whose broker answers the third time that it is asked."""
+
+    def __init__(self, message: str = "Redis is loading the dataset in memory") -> None:
+        super().__init__()
+        self.asked = 0
+        self.message = message
+
+    def check(self) -> None:
+        self.asked += 1
+        if self.asked < 3:
+            raise BrokerUnreachable(self.message)
+
+
+def test_a_worker_waits_for_a_broker_that_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    bell = LateToAnswer()
+
+    await_broker(bell, Settings(start_wait_seconds=60.0))
+
+    assert bell.asked == 3
+    with pytest.raises(BrokerUnreachable, match="loading"):
+        await_broker(LateToAnswer(), Settings(start_wait_seconds=0.0))
+
+
+@pytest.mark.parametrize(
+    "message", ["(403) ACCESS_REFUSED - Login was refused", "invalid username-password pair"]
+)
+def test_a_wrong_password_of_the_broker_is_told_at_once(message: str) -> None:
+    bell = LateToAnswer(message)
+    with pytest.raises(BrokerUnreachable):
+        await_broker(bell, Settings(start_wait_seconds=60.0))
+    assert bell.asked == 1
