@@ -68,7 +68,7 @@ class Settings(BaseModel):
         2.0,
         gt=0,
         le=60,
-        description="How long the broker may take to accept a connection or to answer; then it is away.",
+        description="Seconds that the broker may take to accept a connection or to answer; then it is away.",
     )
     data_dir: Path = Field(
         Path(".remand"),
