@@ -16,7 +16,6 @@ from app.domain.errors import BrokerUnreachable, DatabaseMissing, DatabaseUnreac
 from app.engine.bell import Bell
 from app.store.session import Database
 from app.telemetry import log
-from app.telemetry.events import EventName
 
 T = TypeVar("T")
 _Unreachable = DatabaseUnreachable | BrokerUnreachable
@@ -62,26 +61,38 @@ def patiently(
         DatabaseUnreachable, BrokerUnreachable: as `await_database` and `await_broker`.
     """
     began, tries = monotonic(), 0
-    there: EventName = "database.there"
+    broker = False
     while True:
         try:
             answer = call()
         except (DatabaseUnreachable, BrokerUnreachable) as error:
-            awaited: EventName = "database.awaited"
-            if isinstance(error, BrokerUnreachable):
-                awaited, there = "broker.awaited", "broker.there"
+            broker = isinstance(error, BrokerUnreachable)
             waited = monotonic() - began
             if waited >= settings.start_wait_seconds or _stays_so(error):
                 raise _given_up(error, waited) if tries else error from error
             if tries == 0:
-                log(awaited, error=error.message, delay_seconds=settings.start_wait_seconds)
+                _tell_awaited(error, settings.start_wait_seconds)
             left = settings.start_wait_seconds - waited
             pause(min(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)], left))
             tries += 1
         else:
             if tries:
-                log(there, duration_seconds=round(monotonic() - began, 1))
+                _tell_there(broker, round(monotonic() - began, 1))
             return answer
+
+
+def _tell_awaited(error: _Unreachable, seconds: float) -> None:
+    if isinstance(error, BrokerUnreachable):
+        log("broker.awaited", error=error.message, delay_seconds=seconds)
+    else:
+        log("database.awaited", error=error.message, delay_seconds=seconds)
+
+
+def _tell_there(broker: bool, seconds: float) -> None:
+    if broker:
+        log("broker.there", duration_seconds=seconds)
+    else:
+        log("database.there", duration_seconds=seconds)
 
 
 def _stays_so(error: _Unreachable) -> bool:

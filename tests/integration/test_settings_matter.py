@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import anyio
@@ -26,12 +26,13 @@ import app.cli.main  # noqa: F401 - registers the commands
 from app.bell import CeleryBell
 from app.cli.dashboard_address import base_url
 from app.cli.line import run
-from app.cli.urls import with_urls
+from app.cli.urls import LateBell, with_urls
 from app.config import Settings
-from app.domain.errors import ConfigInvalid, InputTooLarge, TemplateNotFound
+from app.domain.errors import BrokerUnreachable, ConfigInvalid, InputTooLarge, TemplateNotFound
 from app.domain.letter_filter import LetterFilter
 from app.domain.messages import TryAgain
 from app.domain.notices import Notice, NoticeKind
+from app.domain.queues import BUILT_IN
 from app.engine import redrive
 from app.engine.breakers import Breakers
 from app.engine.drain import Drain
@@ -59,6 +60,7 @@ from app.store.workers import listed as registered
 from app.telemetry import log
 from remand import PermanentError, RateLimited, RetryableError
 from remand.handler import registry
+from tests.support.deaf import Deaf
 from tests.support.engine import Harness, publish
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.web import InProcess, Web, sign_in
@@ -673,6 +675,29 @@ def test_broker_url_is_where_bells_are_rung(broker_url: str) -> None:
     here.ring(["steps"])
 
     assert (before, here.pending("steps")) == (0, 1)
+
+
+@pytest.mark.parametrize("kind", ["classic", "quorum"])
+def test_broker_queue_type_is_what_queues_are_declared_as(kind: Literal["classic", "quorum"]) -> None:
+    queues = make_app(Settings(broker_url="amqp://127.0.0.1:1", broker_queue_type=kind)).amqp.queues
+
+    declared = {name: (queues[name].queue_arguments or {}).get("x-queue-type") for name in BUILT_IN}
+    assert declared == dict.fromkeys(BUILT_IN, None if kind == "classic" else "quorum")
+
+
+def test_broker_timeout_seconds_is_how_long_a_silent_broker_is_waited_for() -> None:
+    took = []
+    with Deaf() as deaf:
+        for seconds in (0.1, 2.5):
+            url = f"redis://127.0.0.1:{deaf.port}/0"
+            settings = Settings(broker_url=url, broker_timeout_seconds=seconds)
+            started = time.monotonic()
+            for app in (make_app(settings), LateBell(settings)._connected()._app):
+                with pytest.raises(BrokerUnreachable):
+                    CeleryBell(app).check()
+            took.append(time.monotonic() - started)
+
+    assert took[0] + 2 < took[1]
 
 
 def test_data_dir_is_where_embedded_servers_are_looked_for(tmp_path: Path) -> None:

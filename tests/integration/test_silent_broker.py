@@ -59,18 +59,18 @@ def test_nobody_waits_long_for_a_broker_that_says_nothing(
     assert seconds_of(lambda: ask(bell)) < FEW_SECONDS
 
 
-def test_how_long_is_a_setting(deaf: Deaf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from app.cli.line import run
+def test_a_command_does_not_wait_long(
+    deaf: Deaf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from app.cli.line import run  # takes its time to load
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REMAND_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
     monkeypatch.setenv("REMAND_BROKER_URL", f"redis://127.0.0.1:{deaf.port}/0")
-    took = []
-    for seconds in ("0.1", "2.5"):
-        monkeypatch.setenv("REMAND_BROKER_TIMEOUT_SECONDS", seconds)
-        took.append(seconds_of(lambda: run(["config", "check"])))
+    monkeypatch.setenv("REMAND_BROKER_TIMEOUT_SECONDS", str(SHORT_SECONDS))
 
-    assert took[0] + 1 < took[1] < FEW_SECONDS + 2.5
+    assert seconds_of(lambda: run(["config", "check"])) < 2 * FEW_SECONDS
+    assert "the broker at" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("scheme", ["redis", "amqp"])
