@@ -26,13 +26,14 @@ from celery.signals import (
 )
 
 import app as product
-from app.domain.errors import DatabaseUnreachable
 from app.engine.books import warn_of_unknown_classes
 from app.engine.guard import Guard
 from app.engine.publish import publish
+from app.engine.recording import told
 from app.engine.routing import Routing
 from app.engine.startup import await_database, patiently
 from app.runtime import import_handlers
+from app.store.session import NOT_NOW
 from app.store.workers import Incarnation, Pulse
 from app.telemetry import log
 from remand.errors import RemandError
@@ -97,7 +98,7 @@ class Presence(bootsteps.StartStopStep):
             self.guard.look()
             self.guard.close()
             self.pulse.stop()
-        except DatabaseUnreachable as error:
+        except NOT_NOW as error:
             # Nothing is lost: the rescue sweep finds what we held.
             log("worker.stopped", worker=str(process.INCARNATION), clean=False, error=error.message)
             return
@@ -113,9 +114,9 @@ class Presence(bootsteps.StartStopStep):
                     next_beat = now + settings.heartbeat_interval_seconds
                     self.pulse.beat()
                 self.guard.look()
-            except DatabaseUnreachable as error:
+            except Exception as error:  # noqa: BLE001 - the door of the thread: without it nobody looks after the worker
                 next_beat = now + min(1.0, settings.heartbeat_interval_seconds)
-                log("worker.silent", error=error.message)
+                log("worker.silent", error=error.message if isinstance(error, RemandError) else told(error))
             if process.WATCH.stopping:
                 stop_at = stop_at or now + settings.shutdown_grace_seconds
                 if now >= stop_at or self._no_grace.is_set():

@@ -50,6 +50,8 @@ PARKED_AT_ONCE = 1_000
 """Parked results that one call applies, of its own workflows or of others."""
 _BUSY_TRIES = len(_PAUSES_SECONDS)
 """How often ends that are recorded together are tried when others are in the way, before they are divided."""
+_MOST_KEPT = 100
+"""How many ends a process holds at most that it cannot record."""
 _LAST_TRIES = 3
 """How often a worker that stops tries what the database does not do at once."""
 
@@ -193,7 +195,8 @@ class Drain:
             spent += took
             ran += 1
             self._meter.count(claim)
-            if claim.commit_each or spent > self._settings.flush_after_seconds:
+            is_full = self._place is not None and self._place.is_full
+            if claim.commit_each or spent > self._settings.flush_after_seconds or is_full:
                 break
         self._pace.note(queue, spent, ran)
         if ran:
@@ -261,10 +264,21 @@ class Drain:
                 if late.counted < settled.parked:
                     self._contended |= settled.contended
         unknown = [end for _, end in came.unknown.values()]
+        left: list[Key] = []
         if bad := [*ended.bad, *came.refused, *unknown]:
-            self._record_failures(bad, came.unknown)
+            left = self._record_failures(bad, came.unknown)
+        self._mark_recorded(ended, left)
         tally.flush()
         return came.settled
+
+    def _mark_recorded(self, ended: Ended, left: list[Key]) -> None:
+        if self._place is not None:
+            ran: list[Claim | EndedBadly] = [*(done.claim for done in ended.good), *ended.bad]
+            self._place.recorded(
+                (one.workflow_id, one.step, one.attempt)
+                for one in ran
+                if (one.workflow_id, one.step) not in left
+            )
 
     def _count_probes(self, settled: Settled) -> None:
         if settled.passed:
@@ -284,8 +298,11 @@ class Drain:
 
     def _record_failures(
         self, ended: list[EndedBadly], unknown: Mapping[Key, tuple[Completed, EndedBadly]]
-    ) -> None:
-        """Record bad ends; `unknown`: those that are results, kept as such when not even that can be done."""
+    ) -> list[Key]:
+        """Record bad ends; return the steps of those that could not be.
+
+        `unknown`: those that are results, kept as such when not even that can be done.
+        """
         routed = recording.in_halves(
             ended, lambda some: self._patiently(lambda: self._routing.route(some)), lambda end, _: [end]
         )
@@ -307,6 +324,7 @@ class Drain:
             log("attempt.failed", **said)
             tally.count(FAILED_ATTEMPTS, said["policy"], said["category"])
         list_unknown(self._queue, list(counted.values()))
+        return keys
 
     def _abandon(self, error: BaseException) -> None:
         """Record what ended; a run that was broken off by us is not known, never a failure of its step."""
@@ -357,7 +375,7 @@ class Drain:
 
     def _is_stuck(self) -> bool:
         """Whether nothing can be recorded here: to run more would only lose more."""
-        return self._batch.kept() >= self._settings.batch_size
+        return self._batch.kept() >= min(self._settings.batch_size, _MOST_KEPT)
 
     def _is_over(self, until: float) -> bool:
         return self._is_stopping() or time.monotonic() >= until

@@ -11,18 +11,22 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from uuid import UUID
 
 from app.domain.queues import queue_of
+from app.engine import recording
 from app.engine.bell import Bell
-from app.engine.watch import Running, Seat, Watch
+from app.engine.watch import Ran, Running, Seat, Watch
 from app.store.run_queue import EndedBadly, RunQueue
+from app.store.session import NOT_NOW
 from app.telemetry import log
 from app.telemetry.metrics import LOST_ATTEMPTS
 from app.telemetry.tally import count
 from remand.errors import StepTimeout, WorkerLost
-from remand.failure import capture
+from remand.failure import Failure, capture
 
 GONE = "it is gone"
+_RAN = "the step had run, and its process died before it was recorded how it ended"
 
 
 class Guard:
@@ -56,6 +60,7 @@ class Guard:
 
         Raises:
             DatabaseUnreachable: the dead stay in their slots; look again.
+            Busy: as that.
         """
         dealt = 0
         now = time.monotonic()
@@ -81,16 +86,12 @@ class Guard:
 
     def close(self) -> None:
         """End what still runs as interrupted and give everything back; the children must be dead or idle."""
-        running = [
-            (seat.running.workflow_id, seat.running.step, seat.running.attempt)
-            for seat in self._watch.seats()
-            if seat.running is not None
-        ]
-        rung = self._queue.interrupt(running) if running else []
+        cut = [key for seat in self._watch.seats() for key in _attempts(seat)]
+        rung = self._queue.interrupt(cut) if cut else []
         rung += self._queue.give_back_of(None)
         self._bell.ring(rung)
         if rung:
-            log("claims.given_back", queue=",".join(sorted(set(rung))), count=len(running), reason="shutdown")
+            log("claims.given_back", queue=",".join(sorted(set(rung))), count=len(cut), reason="shutdown")
 
     def _kill(self, seat: Seat, running: Running) -> None:
         if seat.pid == os.getpid() or self._killed.get(seat.pid) == running:
@@ -112,20 +113,29 @@ class Guard:
             os.kill(seat.pid, signal.SIGKILL)
 
     def _bury(self, seat: Seat, ended: str) -> None:
-        rung: list[str] = []
-        but = []
-        running = seat.running
-        if running is not None and seat.pid in self._interrupted:
-            # Maybe not what it ran when it was killed; but what it ran then was killed by us.
-            rung += self._queue.interrupt([(running.workflow_id, running.step, running.attempt)])
-        elif running is not None:
-            end = self._end(seat.pid, running, ended)
-            if end.outcome == "timed_out":
-                # A lost process says nothing of the step: as in the rescue sweep, no template decides on it.
-                end = self._route(end)
-            self._queue.fail([end], by="guard")
-            rung.append(queue_of(end.policy))
-            but = [running.key]
+        attempts = _attempts(seat)
+        if attempts and seat.pid in self._interrupted:
+            rung = self._queue.interrupt(attempts)
+        else:
+            rung = self._fail(seat, ended)
+        rung += self._queue.give_back_of(seat.pid, but=[key[:2] for key in attempts])
+        self._watch.free(seat.index)
+        self._killed.pop(seat.pid, None)
+        self._interrupted.pop(seat.pid, None)
+        self._bell.ring(rung)
+
+    def _fail(self, seat: Seat, ended: str) -> list[str]:
+        """Record what the dead process ran, now or unrecorded, and return the queues that got work."""
+        ends = [self._lost(ran, f"{_RAN}: {ended}") for ran in seat.ran]
+        if seat.running is not None:
+            end = self._end(seat.pid, seat.running, ended)
+            # A lost process says nothing of the step: as in the rescue sweep, no template decides on it.
+            ends.append(self._route(end) if end.outcome == "timed_out" else end)
+        if not ends:
+            return []
+        # What cannot be recorded is left to its lease: the rescue sweep finds it then.
+        counted, _ = recording.fail(lambda some: self._queue.fail(some, by="guard"), ends, away=NOT_NOW)
+        for end in counted.values():
             count(LOST_ATTEMPTS, "process" if end.outcome == "lost" else "timeout")
             log(
                 "worker.child_lost",
@@ -135,29 +145,33 @@ class Guard:
                 pid=seat.pid,
                 reason=ended,
             )
-        rung += self._queue.give_back_of(seat.pid, but=but)
-        self._watch.free(seat.index)
-        self._killed.pop(seat.pid, None)
-        self._interrupted.pop(seat.pid, None)
-        self._bell.ring(rung)
+        return sorted({queue_of(end.policy) for end in counted.values()})
 
     def _end(self, pid: int, running: Running, ended: str) -> EndedBadly:
-        timed_out = self._killed.get(pid) == running
-        error = (
-            StepTimeout("the step ran past its timeout and its grace; its process was killed")
-            if timed_out
-            else WorkerLost(f"the process that ran the step died: {ended}")
-        )
-        failure = capture(error)
+        if self._killed.get(pid) != running:
+            return self._lost(running, f"the process that ran the step died: {ended}")
+        failure = capture(StepTimeout("the step ran past its timeout and its grace; its process was killed"))
+        return self._ended_badly(running, "timed_out", failure, failure.classification.policy)
+
+    def _lost(self, ran: Ran | Running, why: str) -> EndedBadly:
+        return self._ended_badly(ran, "lost", capture(WorkerLost(why)), "immediate")
+
+    def _ended_badly(self, ran: Ran | Running, outcome: str, failure: Failure, policy: str) -> EndedBadly:
         return EndedBadly(
-            running.workflow_id,
-            running.step,
-            running.attempt,
+            ran.workflow_id,
+            ran.step,
+            ran.attempt,
             self._queue.worker,
-            "timed_out" if timed_out else "lost",
+            outcome,
             json.dumps(failure.to_json()),
-            failure.classification.policy if timed_out else "immediate",
+            policy,
         )
+
+
+def _attempts(seat: Seat) -> list[tuple[UUID, str, int]]:
+    """Return what the process has run, or runs, and has not recorded."""
+    running = () if seat.running is None else (seat.running,)
+    return [(one.workflow_id, one.step, one.attempt) for one in (*seat.ran, *running)]
 
 
 def end_of_process(pid: int) -> str | None:

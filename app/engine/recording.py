@@ -22,26 +22,29 @@ from remand.redact import redact_text
 T = TypeVar("T")
 R = TypeVar("R")
 Key = tuple[UUID, str]
+Away = tuple[type[Exception], ...]
 _UNSTORABLE: Final = "[what the failure said could not be stored]"
 
 
 def in_halves(
-    items: Sequence[T], act: Callable[[Sequence[T]], R], alone: Callable[[T, Exception], R]
+    items: Sequence[T],
+    act: Callable[[Sequence[T]], R],
+    alone: Callable[[T, Exception], R],
+    away: Away = (DatabaseUnreachable,),
 ) -> list[R]:
     """Act on all at once; where that breaks, on halves; what breaks by itself goes to `alone`.
 
-    Raises:
-        DatabaseUnreachable: what is left was not tried.
+    Raises `away`, errors that are everybody's: what is left was not tried.
     """
     try:
         return [act(items)]
-    except DatabaseUnreachable:
+    except away:
         raise
     except Exception as error:  # noqa: BLE001 - whatever one of them breaks, the others must not bear
         if len(items) == 1:
             return [alone(items[0], error)]
     half = len(items) // 2
-    return [*in_halves(items[:half], act, alone), *in_halves(items[half:], act, alone)]
+    return [*in_halves(items[:half], act, alone, away), *in_halves(items[half:], act, alone, away)]
 
 
 @dataclass(slots=True)
@@ -93,11 +96,13 @@ def settle(
 
 
 def fail(
-    call: Callable[[Sequence[EndedBadly]], set[Key]], ended: Sequence[EndedBadly]
+    call: Callable[[Sequence[EndedBadly]], set[Key]],
+    ended: Sequence[EndedBadly],
+    away: Away = (DatabaseUnreachable,),
 ) -> tuple[dict[Key, EndedBadly], list[EndedBadly]]:
     """Record bad ends, each with as much as can be stored of it.
 
-    Return those that counted, as they were recorded, and those that could not be recorded.
+    Return those that counted, as they were recorded, and those that could not be recorded. Raises `away`.
     """
     counted: dict[Key, EndedBadly] = {}
     left: list[EndedBadly] = []
@@ -110,7 +115,7 @@ def fail(
         for plainer in () if isinstance(error, Busy) else _plainer(end):
             try:
                 return record([plainer])
-            except DatabaseUnreachable:
+            except away:
                 raise
             except Exception as again:  # noqa: BLE001 - as in `in_halves`
                 error = again
@@ -125,7 +130,7 @@ def fail(
         return None
 
     if ended:
-        in_halves(ended, record, alone)
+        in_halves(ended, record, alone, away)
     return counted, left
 
 

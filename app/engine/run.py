@@ -25,15 +25,16 @@ from app.config import Settings
 from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid, ValueRefused
 from app.domain.jsonvalue import encode
 from app.domain.stopping import is_echo_of_stop
+from app.engine.recording import told
 from app.engine.watch import Place, Running
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
 from app.store.session import NOT_NOW
-from app.telemetry import lines_belong_to, lines_belong_to_nothing
+from app.telemetry import lines_belong_to, lines_belong_to_nothing, log
 from remand.errors import StepCancelled, StepTimeout
 from remand.failure import Failure, capture
 from remand.handler import Handlers, StepContext
 from remand.redact import redact_text
-from remand.rules import RuleBook
+from remand.rules import BOOK, RuleBook
 
 _TOO_LONG = "the step ran longer than its timeout"
 
@@ -78,6 +79,7 @@ class Runner:
         self._loop: asyncio.Runner | None = None
         self._alarm = _Alarm()
         self._lost: Claim | None = None
+        self._got: list[Any] = []
 
     def run(self, claim: Claim) -> End:
         """Run the attempt; the end comes back as a value, never as an exception of the handler."""
@@ -87,7 +89,7 @@ class Runner:
             self._place.show(Running(claim.workflow_id, claim.step, claim.attempt, kill_at))
         lines_belong_to(claim.workflow_id, claim.step, claim.attempt)
         try:
-            value = self._timed(claim)
+            value = self._returned(claim)
             return Completed(claim, encode(value, what="result", max_bytes=self._settings.result_max_bytes))
         except StepCancelled as cancelled:
             # A handler may raise it of its own accord; unless the claim is lost, its end must be recorded.
@@ -102,8 +104,10 @@ class Runner:
             return self._bad(claim, error, "failed")
         finally:
             lines_belong_to_nothing()
-            if self._place is not None:
+            if self._place is not None and self._lost is claim:
                 self._place.clear()
+            elif self._place is not None:
+                self._place.ended(claim.workflow_id, claim.step, claim.attempt)
 
     def refused(self, claim: Claim, error: ValueRefused) -> EndedBadly:
         """Return the record of an attempt whose result is nothing that Postgres can store."""
@@ -115,6 +119,16 @@ class Runner:
     def ready(self) -> AbstractContextManager[None]:
         """Return the context in which attempts can be interrupted."""
         return self._alarm.installed()
+
+    def _returned(self, claim: Claim) -> Any:
+        """Return what the handler returned, even if its time was up before we had taken it over."""
+        self._got.clear()
+        try:
+            return self._timed(claim)
+        except StepTimeout:
+            if not self._got:
+                raise
+            return self._got[0]
 
     def _timed(self, claim: Claim) -> Any:
         self._alarm.arm(claim.timeout_seconds)
@@ -133,7 +147,8 @@ class Runner:
             )
         value = function(self._context(claim))
         if inspect.isawaitable(value):
-            return self._await(value)
+            value = self._await(value)
+        self._got.append(value)
         return value
 
     def _await(self, awaitable: Any) -> Any:
@@ -207,9 +222,16 @@ class Runner:
             error,
             now=datetime.now(UTC),
             redact=lambda text: redact_text(text, keys),
-            book=self._book(claim),
+            book=self._rules(claim),
         )
         return ended_badly(claim, self._queue, failure, outcome)
+
+    def _rules(self, claim: Claim) -> RuleBook:
+        try:
+            return self._book(claim)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with its template: the step failed for another reason
+            log("rules.unread", workflow_id=str(claim.workflow_id), step=claim.step, error=told(error))
+            return BOOK
 
 
 class _Heartbeat:

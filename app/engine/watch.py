@@ -11,7 +11,8 @@ import mmap
 import os
 import struct
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -24,6 +25,11 @@ _SLOT = struct.Struct(_ATTEMPT.format + "d")
 _RUNNING_AT = 4
 _HEADER = 64
 _FREE = bytes(_SLOT.size)
+_ENTRY = struct.Struct("<ii 16s 64s")  # set, attempt, workflow, step
+_ENTRIES = 256
+_ROOM = _ENTRIES * _ENTRY.size
+_BESIDE = _HEADER + _SLOTS * _SLOT.size
+_NONE = bytes(_ROOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,15 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """An attempt that ran, and of which nobody but its process knows how it ended."""
+
+    workflow_id: UUID
+    step: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
 class Seat:
     """One process, or thread of a pool without processes, as the main process sees it."""
 
@@ -51,13 +66,14 @@ class Seat:
     running: Running | None
     leaving_since: float | None = None
     """Monotonic seconds since which the process was asked to end by itself; None: it was not."""
+    ran: tuple[Ran, ...] = ()
 
 
 class Watch:
     """The shared memory of one worker."""
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, _HEADER + _SLOTS * _SLOT.size)
+        self._memory = mmap.mmap(-1, _BESIDE + _SLOTS * _ROOM)
         self._lock = threading.Lock()
         self._taken: dict[tuple[int, int], int] = {}
 
@@ -81,6 +97,7 @@ class Watch:
             index = self._taken.get((pid, thread))
             if index is None:
                 index = self._taken[pid, thread] = self._free_slot(pid)
+        self._forget(index)
         place = Place(self._memory, _HEADER + index * _SLOT.size, pid)
         place.clear()
         return place
@@ -92,14 +109,18 @@ class Watch:
             if raw == _FREE:
                 continue
             pid, running, kill_at, attempt, workflow, step, leaving = _SLOT.unpack(raw)
+            ran = tuple(self._ran(index))
             if not running:
-                yield Seat(index, pid, None, leaving or None)
+                yield Seat(index, pid, None, leaving or None, ran)
             elif raw == self._raw(index):
-                name = step.rstrip(b"\0").decode()
-                yield Seat(index, pid, Running(UUID(bytes=workflow), name, attempt, kill_at), leaving or None)
+                now = Running(UUID(bytes=workflow), _name(step), attempt, kill_at)
+                # It dies between two writes, too: what ran is noted before it no longer runs.
+                before = tuple(one for one in ran if (one.workflow_id, one.step) != now.key)
+                yield Seat(index, pid, now, leaving or None, before)
 
     def free(self, index: int) -> None:
         """Free the slot of a process that is dead."""
+        self._forget(index)
         start = _HEADER + index * _SLOT.size
         self._memory[start : start + _SLOT.size] = _FREE
 
@@ -113,6 +134,18 @@ class Watch:
                 self._memory[_HEADER + index * _SLOT.size : _HEADER + (index + 1) * _SLOT.size] = _FREE
                 return index
         raise RuntimeError(f"a worker has at most {_SLOTS} processes")
+
+    def _ran(self, index: int) -> Iterator[Ran]:
+        """Yield what the memory holds now; only of a dead process it is sure."""
+        start = _BESIDE + index * _ROOM
+        for is_set, attempt, workflow, step in _ENTRY.iter_unpack(self._memory[start : start + _ROOM]):
+            if is_set:
+                yield Ran(UUID(bytes=workflow), _name(step), attempt)
+
+    def _forget(self, index: int) -> None:
+        start = _BESIDE + index * _ROOM
+        if self._memory[start : start + _ROOM] != _NONE:
+            self._memory[start : start + _ROOM] = _NONE
 
     def _raw(self, index: int) -> bytes:
         start = _HEADER + index * _SLOT.size
@@ -131,6 +164,9 @@ class Place:
         self._start = start
         self._pid = pid
         self._flag = start + _RUNNING_AT
+        self._entries = _BESIDE + (start - _HEADER) // _SLOT.size * _ROOM
+        self._free = deque(range(_ENTRIES))
+        self._places: dict[tuple[UUID, str, int], int] = {}
         self._leaving = start + _ATTEMPT.size
 
     @property
@@ -156,9 +192,37 @@ class Place:
         )
         self._memory[self._flag] = 1
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another attempt that ran: record some first."""
+        return not self._free
+
+    def ended(self, workflow_id: UUID, step: str, attempt: int) -> None:
+        """Say that the attempt ran and is not recorded yet, and that nothing runs."""
+        if self._free:
+            number = self._free.popleft()
+            at = self._entries + number * _ENTRY.size
+            entry = _ENTRY.pack(0, attempt, workflow_id.bytes, step.encode())
+            self._memory[at : at + _ENTRY.size] = entry
+            self._memory[at] = 1
+            self._places[workflow_id, step, attempt] = number
+        self.clear()
+
+    def recorded(self, attempts: Iterable[tuple[UUID, str, int]]) -> None:
+        """Say that these are recorded; the steward's thread may say so, too."""
+        for key in attempts:
+            number = self._places.pop(key, None)
+            if number is not None:
+                self._memory[self._entries + number * _ENTRY.size] = 0
+                self._free.append(number)
+
     def clear(self) -> None:
         """Say that nothing runs."""
         self._memory[self._flag] = 0
         self._memory[self._start : self._start + _ATTEMPT.size] = _ATTEMPT.pack(
             self._pid, 0, 0.0, 0, bytes(16), b""
         )
+
+
+def _name(step: bytes) -> str:
+    return step.rstrip(b"\0").decode()

@@ -26,6 +26,7 @@ EventName = Literal[
     "attempt.failed",
     "attempt.unrecorded",
     "attempts.uncounted",
+    "rules.unread",
     "failure.unclassified",
     "failure.uncounted",
     "rule.unknown_class",
@@ -155,6 +156,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             ERROR,
             "The end of an attempt could not be recorded at all; it is tried again, or counts as lost.",
             (*STEP, "error"),
+        ),
+        "rules.unread": EventSpec(
+            WARNING,
+            "The rules of a template could not be read; a failure is judged by the product's own.",
+            ("workflow_id", "step", "error"),
         ),
         "attempts.uncounted": EventSpec(
             WARNING,

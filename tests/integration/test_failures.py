@@ -6,7 +6,9 @@ from uuid import UUID
 
 import pytest
 
+from app.engine import operate
 from app.engine.fail import drain_failures
+from app.engine.operate import Who
 from app.store.failures import postpone_first
 from remand import PermanentError, RateLimited, RetryableError
 from remand.errors import StepTimeout
@@ -339,6 +341,27 @@ def test_fail_fast_withdraws_what_has_not_started(harness: Harness) -> None:
     assert (workflow.state, workflow.hold) == ("steps_in_process", "fail_fast")
     assert harness.moves(workflow_id, "next") == ["enqueue", "withdraw"]
     harness.worker.queue.give_back([running])
+
+
+@pytest.mark.parametrize("how", ["given back", "interrupted"])
+def test_fail_fast_holds_a_claim_that_comes_back_until_somebody_decides(harness: Harness, how: str) -> None:
+    workflow_id = fast(harness)
+    queue = harness.worker.queue
+    [claim] = queue.claim("run", 1)
+    harness.drain("bad")
+    harness.drain_failures("never")
+
+    if how == "given back":
+        queue.give_back([claim])
+    else:
+        queue.interrupt([(claim.workflow_id, claim.step, claim.attempt)])
+
+    assert harness.states(workflow_id)["run"] == "pending"
+    assert queue.claim("run", 1) == []
+    assert harness.moves(workflow_id, "run")[-1] == "withdraw"
+    who = Who("ann", "seen to")
+    operate.requeue_letter(harness.engine, harness.open_letter(workflow_id).id, who)
+    assert harness.states(workflow_id)["run"] == "enqueued"
 
 
 def test_fail_fast_lets_a_running_step_end_but_starts_none_after_it(harness: Harness) -> None:

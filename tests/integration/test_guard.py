@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from app.engine.guard import GONE, Guard, end_of_process
 from app.engine.routing import Routing
 from app.engine.sweeps.rescue import lease_slack
 from app.engine.watch import Running, Watch
-from app.store.run_queue import RunQueue
+from app.store.run_queue import Completed, RunQueue
 from app.store.session import Database
 from tests.support.children import dead, died, forked
 from tests.support.engine import Harness
@@ -83,6 +83,10 @@ class Yard:
                 place.show(Running(first.workflow_id, first.step, first.attempt, kill_at))
             signal.signal(signal.SIGUSR1, lambda *_: os._exit(3))
 
+        return self.child_of(work)
+
+    def child_of(self, work: Callable[[], None]) -> int:
+        """Fork a child that does some work and then waits; return its pid."""
         return self._stack.enter_context(forked(work))
 
     def attempts(self, *ids: UUID) -> list[list[tuple[int, str]]]:
@@ -139,6 +143,76 @@ def test_a_lost_attempt_says_how_its_process_ended(yard: Yard, sent: int, how: s
     assert attempt.failure is not None
     assert attempt.failure["message"] == f"the process that ran the step died: {how}"
     assert (attempt.failure["error_class"], attempt.policy) == ("remand.errors.WorkerLost", "immediate")
+
+
+def ran(yard: Yard, k: int, *, then_runs: bool, recorded: int = 0) -> int:
+    """Fork a child that claims `k` steps, has run two of them, and runs the third if it says so."""
+
+    def work() -> None:
+        queue = yard.queue()
+        claims = queue.claim("steps", k)
+        place = yard.watch.sit()
+        for claim in claims[:2]:
+            place.show(Running(claim.workflow_id, claim.step, claim.attempt, IN_TIME))
+            place.ended(claim.workflow_id, claim.step, claim.attempt)
+        queue.settle([Completed(claim, "1") for claim in claims[:recorded]], "steps", 0)
+        if then_runs:
+            third = claims[2]
+            place.show(Running(third.workflow_id, third.step, third.attempt, time.monotonic() + IN_TIME))
+
+    return yard.child_of(work)
+
+
+@pytest.mark.parametrize("then_runs", [True, False], ids=["while another runs", "between two"])
+def test_what_ran_and_was_not_recorded_is_lost_with_its_process(yard: Yard, then_runs: bool) -> None:
+    """It may have had its effect: the next attempt has a number of its own, and after three there is a letter."""
+    ids = yard.submitted(4)
+    dead(ran(yard, 4, then_runs=then_runs))
+
+    assert yard.guard.look() == 1
+
+    third = [(1, "lost")] if then_runs else []
+    assert yard.attempts(*ids) == [[(1, "lost")], [(1, "lost")], third, []]
+    assert list(yard.watch.seats()) == []
+    assert yard.play_on(*ids) == ["complete"] * 4
+
+
+def test_what_was_recorded_before_its_process_could_say_so_is_not_lost(yard: Yard) -> None:
+    ids = yard.submitted(3)
+    dead(ran(yard, 3, then_runs=False, recorded=1))
+
+    yard.guard.look()
+
+    assert yard.attempts(*ids) == [[(1, "complete")], [(1, "lost")], []]
+
+
+@pytest.mark.parametrize("how", ["look", "close"])
+def test_what_ran_in_a_process_that_a_shutdown_ended_is_interrupted(yard: Yard, how: str) -> None:
+    ids = yard.submitted(4)
+    pid = ran(yard, 4, then_runs=True)
+    yard.guard.interrupt_all()
+    died(pid)
+
+    yard.guard.look() if how == "look" else yard.guard.close()
+
+    assert yard.attempts(*ids) == [[(1, "interrupted")]] * 3 + [[]]
+
+
+def test_one_attempt_that_cannot_be_recorded_holds_up_no_other(yard: Yard) -> None:
+    ids = yard.submitted(3)
+    dead(ran(yard, 3, then_runs=True))
+    yard.harness.database.call(
+        "create function remand.refuse() returns trigger language plpgsql as"
+        f" $$ begin if new.workflow_id = '{ids[1]}' then raise exception 'no'; end if; return new; end $$;"
+        "create trigger refuse before insert on remand.attempts for each row execute function remand.refuse()"
+    )
+    try:
+        assert yard.guard.look() == 1
+    finally:
+        yard.harness.database.call("drop function remand.refuse cascade")
+
+    assert yard.attempts(ids[0], ids[2]) == [[(1, "lost")], [(1, "lost")]]
+    assert yard.harness.states(ids[1]) == {"a": "in_progress"}, "its lease ends it"
 
 
 def test_a_second_look_finds_nothing(yard: Yard) -> None:

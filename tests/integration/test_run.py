@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import DatabaseUnreachable
-from app.engine.run import Abandoned, Runner
+from app.engine.run import Abandoned, Runner, _Alarm
 from app.engine.sweeps.rescue import lease_slack
 from app.engine.watch import Watch
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
@@ -319,6 +319,32 @@ def test_a_deadline_is_when_the_timeout_comes(bench: Bench) -> None:
     assert LONG - 5 < told[0] <= LONG
 
 
+def test_an_alarm_that_comes_after_the_handler_returned_takes_no_result_away(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disarm = _Alarm.disarm
+
+    def too_late(alarm: _Alarm) -> None:
+        signal.raise_signal(signal.SIGALRM)
+        disarm(alarm)
+
+    monkeypatch.setattr(_Alarm, "disarm", too_late)
+
+    assert result_of(bench.run(lambda ctx: "done", LONG)) == "done"
+
+
+def test_a_failure_is_kept_though_the_rules_of_its_template_cannot_be_read(bench: Bench) -> None:
+    def broken(_claim: Claim) -> Any:
+        raise ValueError("no such template")
+
+    bench.runner._book = broken
+
+    end = bench.run(lambda ctx: 1 / 0)
+
+    assert isinstance(end, EndedBadly)
+    assert json.loads(end.failure)["error_class"] == "builtins.ZeroDivisionError"
+
+
 @pytest.mark.parametrize("part", [lambda ctx: 1, asleep, lambda ctx: 1 / 0], ids=["good", "late", "bad"])
 def test_the_main_process_sees_what_runs_while_it_runs(harness: Harness, part: Any) -> None:
     watch = Watch()
@@ -335,5 +361,6 @@ def test_the_main_process_sees_what_runs_while_it_runs(harness: Harness, part: A
     grace = harness.settings.hard_timeout_grace_seconds
     assert (seen[0].step, seen[0].attempt) == ("a", 1)
     assert grace < seen[0].kill_at - time.monotonic() + SHORT + 5 < grace + SHORT + 10
-    assert [seat.running for seat in watch.seats()] == [None]
+    [seat] = watch.seats()
+    assert (seat.running, [one.step for one in seat.ran]) == (None, ["a"]), "nobody has recorded it yet"
     assert isinstance(end, Completed | EndedBadly)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from app.engine import watch as watching
-from app.engine.watch import Place, Running, Seat, Watch
+from app.engine.watch import Place, Ran, Running, Seat, Watch
 from tests.support.children import forked
 from tests.support.waiting import eventually
 
@@ -211,3 +211,48 @@ def test_the_slot_of_a_process_that_had_our_pid_is_ours_and_forgets_that_it_was_
 
     assert watch.sit().leaving is False
     assert [(seat.pid, seat.leaving_since) for seat in watch.seats()] == [(os.getpid(), None)]
+
+
+def test_what_ran_is_seen_until_it_is_recorded() -> None:
+    watch = Watch()
+    place = watch.sit()
+    place.show(FIRST)
+    place.ended(FIRST.workflow_id, FIRST.step, FIRST.attempt)
+    place.show(OTHER)
+    place.ended(OTHER.workflow_id, OTHER.step, OTHER.attempt)
+    place.show(FIRST)
+
+    [both] = watch.seats()
+    place.recorded([(OTHER.workflow_id, OTHER.step, OTHER.attempt)])
+    place.clear()
+    [one] = watch.seats()
+
+    # What runs is told as that, even while it is noted already as what ran.
+    assert (both.running, both.ran) == (FIRST, (Ran(OTHER.workflow_id, OTHER.step, OTHER.attempt),))
+    assert (one.running, one.ran) == (None, (Ran(FIRST.workflow_id, FIRST.step, FIRST.attempt),))
+
+
+def test_a_place_that_is_full_says_so_and_has_room_again() -> None:
+    place = Watch().sit()
+    keys = [(UUID(int=number), "s", 1) for number in range(watching._ENTRIES)]
+    for key in keys:
+        assert not place.is_full
+        place.ended(*key)
+    was_full = place.is_full
+
+    place.recorded([*keys[:1], *keys[:1]])
+
+    assert (was_full, place.is_full) == (True, False)
+
+
+@pytest.mark.parametrize("by", ["free", "sit"])
+def test_nothing_that_ran_is_left_to_the_next_process(by: str) -> None:
+    watch = Watch()
+    watch.sit().ended(UUID(int=1), "s", 1)
+    [seat] = watch.seats()
+
+    if by == "free":
+        watch.free(seat.index)
+    watch.sit()
+
+    assert [seat.ran for seat in watch.seats()] == [()]

@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 
 from app.config import Settings
+from app.engine import recording
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.limits import limits_of
@@ -84,7 +85,9 @@ def lease_slack(settings: Settings) -> float:
 
 def _fail(engine: Engine, orphans: list[Orphan]) -> int:
     ended = [_lost(orphan) for orphan in orphans]
-    counted = fail_attempts(engine.database, engine.clock, ended, by="sweep.rescue")
+    counted, _ = recording.fail(
+        lambda some: fail_attempts(engine.database, engine.clock, some, by="sweep.rescue"), ended
+    )
     for orphan in orphans:
         if (orphan.workflow_id, orphan.step) not in counted:
             continue
