@@ -20,7 +20,7 @@
     │   └── DeadQueueChained  DeadQueueInUse
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
-    │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable
+    │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable  StepUnreadable
     │   │   └── DatabaseMissing
     │   ├── NobodyCouldSignIn  AddressTaken  NotifyUnfit
     │   └── SchemaMissing  SchemaTooOld  SchemaTooNew
@@ -354,6 +354,12 @@ class ValueRefused(BadInput):
     """Postgres cannot store a value that passed every check of ours."""
 
     code = "VALUE_REFUSED"
+
+
+class StepUnreadable(Unfit):
+    """What a step is to work on, its input or its parents' results, cannot be read from the database."""
+
+    code = "STEP_UNREADABLE"
 
 
 class DatabaseUnreachable(Unfit):

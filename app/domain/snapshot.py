@@ -6,6 +6,10 @@ import json
 from typing import Any
 
 CUT = "[left out: the snapshot was too large]"
+_OF_WORKFLOW = (
+    "id", "template", "template_hash", "state", "state_since", "created_at", "submitted_by", "priority",
+    "input",
+)  # fmt: skip
 _ROUNDS = (
     ("steps", "result"),
     ("steps", "checkpoint"),
@@ -38,6 +42,13 @@ def fit(snapshot: dict[str, Any], max_bytes: int) -> dict[str, Any]:
         fitted = {**fitted, "steps": failed[:20]}
         left_out.append("steps but the failed ones")
     return _marked(fitted, left_out)
+
+
+def unread(workflow_id: str, why: str) -> dict[str, Any]:
+    """Return what stands for a snapshot that could not be taken; `left_out` says why."""
+    said = dict.fromkeys(_OF_WORKFLOW)
+    nothing: dict[str, Any] = {"steps": [], "attempts": [], "moves": []}
+    return {"workflow": {**said, "id": workflow_id}, **nothing, "left_out": [f"everything: {why}"]}
 
 
 def _marked(snapshot: dict[str, Any], left_out: list[str]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 from uuid import UUID
 
@@ -204,6 +204,15 @@ class Drain:
             tally.observe(BATCH_STEPS, ran)
 
     def _run(self, claim: Claim) -> End:
+        if isinstance(claim.parents, str):
+            # Here, where a database that is away is waited for and costs the step nothing.
+            try:
+                parents = self._patiently(lambda: self._queue.parents(claim))
+            except NOT_NOW:
+                raise
+            except Exception as error:  # noqa: BLE001 - as in a claim: the other steps must be run
+                return recording.unreadable(claim, self._queue.worker, error)
+            claim = replace(claim, parents=parents)
         if self._audience is not None:
             self._audience.begin(claim)
         end = self._runner.run(claim)
@@ -222,7 +231,7 @@ class Drain:
         """Claim what is due. Fewer than asked for means dry: what comes later brings a bell of its own."""
         k = self._pace.k(queue)
         self._claimed_at = time.monotonic()
-        claims = self._patiently(lambda: self._queue.claim(queue, k))
+        claims = self._claim_up_to(queue, k)
         tally.observe(CLAIM_SECONDS, time.monotonic() - self._claimed_at)
         for claim in claims:
             tally.observe(CLAIM_WAIT_SECONDS, claim.waited_seconds, queue)
@@ -234,6 +243,48 @@ class Drain:
         if len(claims) == k and not self._report.rung:
             # A full claim hints at more work than one process should do: wake one more, which does the same.
             self._ring([queue])
+
+    def _claim_up_to(self, queue: str, k: int) -> list[Claim]:
+        try:
+            return self._patiently(lambda: self._queue.claim(queue, k))
+        except NOT_NOW:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever one step breaks in a claim: the others must be run
+            # It may have been done, and only its answer could not be read.
+            self._doubtful = True
+            self._reconcile()
+            log("claim.divided", queue=queue, error=recording.told(error))
+            return self._claim_first(queue)
+
+    def _claim_first(self, queue: str) -> list[Claim]:
+        """Claim the first step alone; what cannot be read becomes a failure, what cannot be claimed waits."""
+        try:
+            head = self._patiently(lambda: self._queue.claim_head(queue))
+        except NOT_NOW:
+            raise
+        except Exception as error:
+            put_off = self._patiently(lambda: self._queue.claim_head(queue, postpone=True))
+            if put_off is None:
+                raise
+            log(
+                "step.put_off",
+                workflow_id=str(put_off.workflow_id),
+                step=put_off.step,
+                error=recording.told(error),
+            )
+            self._ring([queue])
+            return []
+        if head is None:
+            return []
+        try:
+            return [self._patiently(lambda: self._queue.read(head))]
+        except NOT_NOW:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            self._note(claimed=1)
+            self._record(Ended(bad=[recording.unreadable(head, self._queue.worker, error)]), queue, 0)
+            self._ring([queue])
+            return []
 
     def _take(self, claims: list[Claim]) -> None:
         self._batch.add(claims)
@@ -286,13 +337,16 @@ class Drain:
 
     def _settle(self, ended: Ended, queue: str, k: int) -> recording.Settling:
         begun = time.monotonic()
-        came = recording.settle(
-            self._queue,
-            ended.good,
-            lambda some, k: self._patiently(lambda: self._queue.settle(some, queue, k), _BUSY_TRIES),
-            k,
-            self._runner.refused,
-        )
+
+        def settle(some: Sequence[Completed], k: int) -> Settled:
+            try:
+                return self._patiently(lambda: self._queue.settle(some, queue, k), _BUSY_TRIES)
+            except Exception:
+                # It may have been done, with claims whose answer could not be read.
+                self._doubtful = True
+                raise
+
+        came = recording.settle(self._queue, ended.good, settle, k, self._runner.refused)
         tally.observe(SETTLE_SECONDS, time.monotonic() - begun)
         return came
 

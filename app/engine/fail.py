@@ -7,28 +7,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from app.domain.dead_letters import LetterPolicy
 from app.domain.decide import Dead, EndedAttempt, Retry, decide, latest_due
-from app.domain.errors import DatabaseUnreachable
+from app.domain.errors import Busy, DatabaseUnreachable
+from app.domain.states import DeadReason
 from app.engine.breakers import Breakers, source_of
 from app.engine.budgets import counted, hold_to_budget
 from app.engine.context import Engine
 from app.engine.letters import Opened, log_opened, open_letters, policy_of
+from app.engine.recording import told
 from app.engine.routing import Routing
 from app.store import dlq, failures, traffic
 from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
-from app.store.session import Connection
+from app.store.session import NOT_NOW, Connection
 from app.store.traffic import Source, Tally
 from app.telemetry import log
 from app.telemetry.metrics import RETRIES
 from app.telemetry.tally import count
+from remand.failure import capture
 
 BATCH = 100
 _POSTPONED = timedelta(minutes=1)
+_BUSY_TRIES = 5
 
 
 @dataclass(slots=True)
@@ -55,11 +59,12 @@ def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied
     """Decide on every failed attempt of a retry queue until it is dry. Transaction: one a batch.
 
     Idempotent: a failure that was decided is no longer in the queue; two at once share the work.
-    Raises what one failure cannot be decided for, after all others.
+    Raises what one failure can neither be decided nor set aside for, after all others.
     """
     applied = Applied()
     breakers = Breakers(engine)
     size = batch
+    busy = 0
     postponed: set[object] = set()
     while True:
         try:
@@ -67,14 +72,46 @@ def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied
                 return applied
         except DatabaseUnreachable:
             raise
-        except Exception:
+        except Busy:
+            busy += 1
+            if busy == _BUSY_TRIES:
+                raise
+        except Exception as error:
             # The door of the queue: a failure that nobody can decide on must not hold up the others.
-            if size == 1:
+            if size == 1 and not _set_aside(engine, queue, error, applied):
                 head = _postpone(engine, queue)
                 if head is None or head in postponed:
                     raise
                 postponed.add(head)
             size = 1
+
+
+def _set_aside(engine: Engine, queue: str, error: Exception, applied: Applied) -> bool:
+    """Make a dead letter of the first failure, with what is known of it; False if that fails, too."""
+    try:
+        with engine.database.begin() as connection:
+            now = engine.now(connection)
+            deaths = [_undecided(failed, error) for failed in failures.take_failures(connection, queue, 1)]
+            _, died = _apply(engine, connection, [], deaths, now, by=queue)
+    except NOT_NOW:
+        raise
+    except Exception as again:  # noqa: BLE001 - as in `drain_failures`
+        log("failure.undecided", queue=queue, error=told(again))
+        return False
+    log_opened(died.opened)
+    for death in died.dropped:
+        log_given_up(death)
+    applied.dead += len(deaths)
+    return True
+
+
+def _undecided(failed: FailedAttempt, error: Exception) -> DecidedDeath:
+    why = f"what to do could not be decided: {told(error)}"
+    # What was recorded may be what is wrong with it.
+    whole = capture(RuntimeError(why)).to_json()
+    verdict = {**whole["classification"], **(failed.failure.get("classification") or {})}
+    known = replace(failed, failure={**whole, **failed.failure, "classification": verdict})
+    return DecidedDeath(known, DeadReason.PERMANENT_FAILURE, why)
 
 
 def _postpone(engine: Engine, queue: str) -> object:

@@ -11,11 +11,12 @@ from uuid import UUID
 
 from app.config import Settings
 from app.domain.dead_letters import DEFAULT_QUEUE, LetterPolicy
-from app.domain.snapshot import fit
+from app.domain.snapshot import fit, unread
 from app.domain.states import DeadReason
 from app.domain.template import Template
 from app.engine.letter_notices import Letter, tell
-from app.store import dead_queues, dlq
+from app.engine.recording import in_halves, told
+from app.store import dead_queues, dlq, json_values
 from app.store.failures import DecidedDeath
 from app.store.groups import Cause, Ensured, Reopened, ensure_groups
 from app.store.ids import new_id
@@ -53,11 +54,7 @@ def open_letters(
     Transaction: joins the one that failed the steps. Idempotent: by (source, source_id).
     Source: C1-C4.
     """
-    read = read_snapshots(
-        connection, [death.failed.workflow_id for death in deaths], settings.snapshot_max_bytes
-    )
-    # Made once for all the deaths of a workflow: a wide one has many, and many steps.
-    snapshots = {workflow_id: _storable(text, settings) for workflow_id, text in read.items()}
+    snapshots = _snapshots(connection, [death.failed.workflow_id for death in deaths], settings)
     workers = worker_names(connection, [death.failed.worker for death in deaths])
     causes = _causes(deaths, templates)
     groups = ensure_groups(connection, causes, now)
@@ -100,12 +97,30 @@ def open_letters(
     return opened
 
 
+def _snapshots(connection: Connection, ids: Sequence[UUID], settings: Settings) -> dict[UUID, str]:
+    """Return the snapshots of workflows; one that cannot be read says so, and holds up no other.
+
+    Each is made once for all the deaths of a workflow: a wide one has many, and many steps.
+    """
+
+    def take(some: Sequence[UUID]) -> dict[UUID, str]:
+        with connection.begin_nested():
+            read = read_snapshots(connection, some, settings.snapshot_max_bytes)
+        return {workflow_id: _storable(text, settings) for workflow_id, text in read.items()}
+
+    def alone(workflow_id: UUID, error: Exception) -> dict[UUID, str]:
+        return {workflow_id: json.dumps(unread(str(workflow_id), told(error)))}
+
+    taken = in_halves(list(dict.fromkeys(ids)), take, alone)
+    return {workflow_id: text for some in taken for workflow_id, text in some.items()}
+
+
 def _storable(snapshot: str, settings: Settings) -> str:
     """Mask what is secret and leave out what is too much; most snapshots need neither."""
     keys, most = settings.redact_keys, settings.snapshot_max_bytes
     if len(snapshot.encode()) <= most and is_clean(snapshot, keys):
         return snapshot
-    return json.dumps(fit(redact_json(json.loads(snapshot), keys), most))
+    return json.dumps(fit(redact_json(json_values.read(snapshot), keys), most))
 
 
 def _store(

@@ -48,18 +48,28 @@ class Meter:
         self._due = seconds() + _EVERY_SECONDS
 
     def learn(self, claims: Iterable[Claim]) -> None:
-        """Find out what the attempts count under. Transaction: own, once for each template and process."""
+        """Find out what the attempts count under. Transaction: own, once for each template and process.
+
+        An attempt of a template that this process cannot read is run, and not counted.
+        """
         for claim in claims:
             key = claim.template_id, claim.step
-            if key not in self._sources:
+            if key in self._sources:
+                continue
+            try:
                 template = self._templates.get(claim.template_id).template
                 self._sources[key] = source_of(template, claim.step, claim.handler)
+            except NOT_NOW:
+                raise
+            except Exception as error:  # noqa: BLE001 - the door of the counts: no step waits for them
+                log("attempts.uncounted", count=1, error=told(error))
 
     def count(self, claim: Claim) -> None:
         """Count an attempt that ended; its claim was learned."""
-        stamped = self._sources[claim.template_id, claim.step], int(self._seconds())
-        with self._lock:
-            self._counts[stamped] += 1
+        source = self._sources.get((claim.template_id, claim.step))
+        if source is not None:
+            with self._lock:
+                self._counts[source, int(self._seconds())] += 1
 
     def flush(self, *, now: bool = False) -> None:
         """Add the counts if it is time, or at once. Transaction: own. Never in the way: see the module."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
-from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue, Settled
+from app.domain.errors import Busy, DatabaseUnreachable, StepUnreadable, ValueRefused
+from app.store.run_queue import Claim, Completed, EndedBadly, Head, RunQueue, Settled
 from app.telemetry import log
 from remand.errors import WorkerLost
-from remand.failure import capture
+from remand.failure import Failure, capture
 from remand.redact import redact_text
 
 T = TypeVar("T")
@@ -136,16 +136,25 @@ def fail(
 
 def lost(claim: Claim, worker: UUID, why: str) -> EndedBadly:
     """Return the end of an attempt of which nobody knows how it ended."""
-    failure = capture(WorkerLost(why))
-    return EndedBadly(
-        claim.workflow_id,
-        claim.step,
-        claim.attempt,
-        worker,
-        "lost",
-        json.dumps(failure.to_json()),
-        "immediate",
+    return _ended_badly(claim, worker, "lost", capture(WorkerLost(why)), "immediate")
+
+
+def unreadable(claim: Claim | Head, worker: UUID, error: Exception) -> EndedBadly:
+    """Return the end of an attempt that cannot begin, for what it is to work on cannot be read."""
+    known = error.message if isinstance(error, StepUnreadable) else told(error)
+    problem = StepUnreadable(
+        f"what the step is to work on cannot be read: {known}",
+        hint="look at its input and its parents' results in the database; requeue it with another input",
     )
+    failure = capture(problem)
+    return _ended_badly(claim, worker, "failed", failure, failure.classification.policy)
+
+
+def _ended_badly(
+    claim: Claim | Head, worker: UUID, outcome: str, failure: Failure, policy: str
+) -> EndedBadly:
+    said = json.dumps(failure.to_json())
+    return EndedBadly(claim.workflow_id, claim.step, claim.attempt, worker, outcome, said, policy)
 
 
 def told(error: Exception) -> str:

@@ -222,14 +222,18 @@ def newest_of_steps(
     return {(row[0], row[1]): Earlier(*row[2:]) for row in rows}
 
 
-def take_due(connection: sa.Connection, now: datetime, limit: int) -> list[Due]:
+def take_due(connection: sa.Connection, now: datetime, limit: int, but: Collection[UUID] = ()) -> list[Due]:
     """Lock the workflows, then the letters, that are to go back by themselves. Transaction: joins.
+
+    None of the workflows in `but`.
 
     Workflows that others hold are left for the next time, and so is what somebody has taken.
     """
     columns = dead_letters.c
     is_due = sa.and_(columns.requeue_at <= now, columns.status == "pending")
     found = sa.select(columns.workflow_id).where(is_due).order_by(columns.requeue_at).limit(limit)
+    if but:
+        found = found.where(columns.workflow_id.not_in(but))
     workflows = list(connection.scalars(found))
     if not workflows:
         return []

@@ -16,13 +16,29 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from app.clock import Clock
-from app.domain.errors import ValueRefused
+from app.domain.errors import StepUnreadable, ValueRefused
 from app.domain.queues import queue_of
+from app.store import json_values
 from app.store.arrays import plain, texts
 from app.store.session import Database
 from app.store.unclassified import Unknown, record
 
 _CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s, %s)"
+_CLAIM_HEAD = "select * from remand.claim_head(%s, %s, %s, %s, %s, %s, %s)"
+_READ_CLAIM = """
+select step.workflow_id, step.name, step.attempt, step.handler,
+       coalesce(step.timeout_seconds, %s), step.commit_each,
+       coalesce(step.input, flow.input), case when step.depends_on <> '{}' then '"stored"'::jsonb end,
+       step.checkpoint, queued.lease_until, flow.template_id
+  from remand.run_queue queued
+  join remand.steps step on step.workflow_id = queued.workflow_id and step.name = queued.step
+  join remand.workflows flow on flow.id = queued.workflow_id
+ where queued.workflow_id = %s
+   and queued.step = %s
+   and queued.worker = %s
+   and step.workflow_id = %s
+   and flow.id = %s
+"""
 _SETTLE = (
     "select * from remand.settle(%s::uuid[], %s::text[], %s::int[], %s::text[]::jsonb[],"
     " %s, %s, %s, %s, %s, %s, 'claimed', %s)"
@@ -82,6 +98,15 @@ class Claim:
     template_id: int
     waited_seconds: float = 0.0
     """How long it had been due; what follows in the same drain does not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A claimed attempt of which nothing else is read yet."""
+
+    workflow_id: UUID
+    step: str
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +172,29 @@ class RunQueue:
 
     def claim(self, queue: str, k: int) -> list[Claim]:
         """Claim up to `k` due steps; which come first changes from turn to turn. Transaction: own."""
-        rows = self._database.call(
+        rows = self._read(
             _CLAIM, (queue, k, self._worker, self._pid, *self._times, self._clock.fixed(), next(self._turns))
         )
         return [Claim(*row) for row in rows]
+
+    def claim_head(self, queue: str, *, postpone: bool = False) -> Head | None:
+        """Claim the first due step without reading what users gave; None: there is none. Transaction: own.
+
+        `postpone`: do not claim it, put it off by a minute.
+        """
+        rows = self._database.call(
+            _CLAIM_HEAD, (queue, self._worker, self._pid, *self._times, postpone, self._clock.fixed())
+        )
+        return Head(*rows[0]) if rows else None
+
+    def read(self, head: Head) -> Claim:
+        """Read what a claimed step is to work on. Transaction: own.
+
+        Raises whatever it cannot be read for.
+        """
+        step = (head.workflow_id, head.step, self._worker, head.workflow_id, head.workflow_id)
+        [row] = self._read(_READ_CLAIM, (self._times[0], *step))
+        return Claim(*row)
 
     def settle(self, results: Sequence[Completed], queue: str, k: int) -> Settled:
         """Record results and claim up to `k` of the steps that became ready in `queue`. Transaction: own.
@@ -158,7 +202,7 @@ class RunQueue:
         Idempotent: a result that was recorded before, or whose claim is lost, is not counted again.
         """
         claims = [result.claim for result in results]
-        rows = self._database.call(
+        rows = self._read(
             _SETTLE,
             (
                 plain(claim.workflow_id for claim in claims),
@@ -268,7 +312,7 @@ class RunQueue:
 
     def parents(self, claim: Claim) -> dict[str, Any]:
         """Read the results of a step's parents one by one, whatever their size. Transaction: own."""
-        rows = self._database.call(_PARENTS, (claim.workflow_id, claim.step))
+        rows = self._read(_PARENTS, (claim.workflow_id, claim.step))
         return dict(rows)
 
     def workflow_input(self, claim: Claim) -> Any:
@@ -278,6 +322,18 @@ class RunQueue:
     def parents_failures(self, claim: Claim) -> dict[str, Any]:
         """Read what the failed among a step's parents died of. Transaction: own."""
         return dict(self._database.call(_PARENTS_FAILURES, (claim.workflow_id, claim.step)))
+
+    def _read(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Call and return rows that steps are to work on, whole.
+
+        Raises:
+            StepUnreadable: something in them is nothing that Python reads; the call was done nevertheless.
+        """
+        before = json_values.unread()
+        rows = self._database.call(sql, arguments)
+        if json_values.unread() != before:
+            raise StepUnreadable("a number has more digits than Python reads, or its nesting is too deep")
+        return rows
 
     def _renewal(self, claim: Claim) -> tuple[Any, ...]:
         seconds = claim.timeout_seconds + self._times[1]

@@ -19,11 +19,12 @@ import psycopg2.extras
 import sqlalchemy as sa
 
 from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
-from app.store import instants
+from app.store import instants, json_values
 from app.store.connection import connect, refused
 from app.store.endings import SQLSTATES, Ending, How, ending_of
 
 instants.install()
+json_values.install()
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
 
 NOT_NOW = (DatabaseUnreachable, Busy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -32,7 +32,9 @@ select t.workflow_id, t.name, t.attempt, t.failures, t.lost_attempts, f.template
 """)
 _EXPIRED = sa.text("""
 select id from remand.workflows
- where expires_at <= :now and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
+ where expires_at <= :now
+   and id <> all(cast(:but as uuid[]))
+   and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
  order by expires_at limit :limit
 """)
 _LOCK = sa.text("""
@@ -45,31 +47,40 @@ select id from remand.workflows
 _STILL = sa.text("""
 select f.id from remand.workflows f
  where f.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies') and f.hold is null
-   and f.error_steps = 0 and (cast(:ids as uuid[]) is null or f.id = any(:ids))
+   and f.error_steps = 0
+   and f.id <> all(cast(:but as uuid[]))
+   and (cast(:ids as uuid[]) is null or f.id = any(:ids))
    and not exists (select from remand.run_queue q where q.workflow_id = f.id)
  limit :limit
 """)
 
 
-def lock_still(connection: sa.Connection, limit: int) -> list[UUID]:
+def lock_still(connection: sa.Connection, limit: int, but: Collection[UUID] = ()) -> list[UUID]:
     """Lock workflows that are in motion, yet have nothing in the run queue and nothing that holds them.
+
+    None of `but`.
 
     Transaction: joins.
     """
-    found = list(connection.scalars(_STILL, {"ids": None, "limit": limit}))
+    given = {"limit": limit, "but": list(but)}
+    found = list(connection.scalars(_STILL, {"ids": None, **given}))
     if not found:
         return []
     held = list(connection.scalars(_LOCK, {"ids": found, "now": None}))
     # Somebody may have moved them on before they were locked.
-    return list(connection.scalars(_STILL, {"ids": held, "limit": limit}))
+    return list(connection.scalars(_STILL, {"ids": held, **given}))
 
 
-def lock_expired(connection: sa.Connection, now: datetime, limit: int) -> list[UUID]:
+def lock_expired(
+    connection: sa.Connection, now: datetime, limit: int, but: Collection[UUID] = ()
+) -> list[UUID]:
     """Lock workflows that are in motion beyond their deadline; those that others hold are left.
+
+    None of `but`.
 
     Transaction: joins.
     """
-    found = list(connection.scalars(_EXPIRED, {"now": now, "limit": limit}))
+    found = list(connection.scalars(_EXPIRED, {"now": now, "limit": limit, "but": list(but)}))
     return list(connection.scalars(_LOCK, {"ids": found, "now": now})) if found else []
 
 

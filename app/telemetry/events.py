@@ -23,12 +23,15 @@ EventName = Literal[
     "claims.given_back",
     "settle.retried",
     "settle.divided",
+    "claim.divided",
+    "step.put_off",
     "attempt.failed",
     "attempt.unrecorded",
     "attempts.uncounted",
     "rules.unread",
     "failure.unclassified",
     "failure.uncounted",
+    "failure.undecided",
     "rule.unknown_class",
     "attempt.rescued",
     "step.retry_scheduled",
@@ -62,6 +65,7 @@ EventName = Literal[
     "step_events.dropped",
     "sweep.ended",
     "sweep.failed",
+    "sweep.passed_over",
     "sweep.recovered",
     "database.awaited",
     "database.there",
@@ -152,6 +156,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             "Results could not be recorded together; they are recorded one by one.",
             ("count", "error"),
         ),
+        "claim.divided": EventSpec(
+            WARNING,
+            "A claim broke on one of its steps; the first of the queue is claimed alone.",
+            ("queue", "error"),
+        ),
+        "step.put_off": EventSpec(
+            ERROR,
+            "A step can neither be claimed nor set aside; the queue goes on without it for a minute.",
+            ("workflow_id", "step", "error"),
+        ),
         "attempt.unrecorded": EventSpec(
             ERROR,
             "The end of an attempt could not be recorded at all; it is tried again, or counts as lost.",
@@ -179,6 +193,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         ),
         "failure.uncounted": EventSpec(
             WARNING, "Failures that no rule knows could not be listed; their steps go on.", ("count", "error")
+        ),
+        "failure.undecided": EventSpec(
+            ERROR,
+            "A failure can neither be decided nor become a dead letter; it is put off by a minute.",
+            ("queue", "error"),
         ),
         "rule.unknown_class": EventSpec(
             WARNING,
@@ -317,6 +336,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         ),
         "sweep.ended": EventSpec(
             INFO, "A sweep moved something; sweeps that found nothing are silent.", ("sweep", "moved")
+        ),
+        "sweep.passed_over": EventSpec(
+            ERROR,
+            "A sweep could do nothing with a workflow; it went on with the others, and tries again.",
+            ("sweep", "workflow_id", "error"),
         ),
         "sweep.failed": EventSpec(
             ERROR,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import psycopg2
@@ -25,6 +26,7 @@ from app.store.workflows import lock_workflow
 from remand.errors import PermanentError, StepCancelled
 from tests.support.engine import Harness
 from tests.support.locks import wait_for_waiter
+from tests.support.refusals import refusing
 from tests.support.shapes import shape
 
 _LONG_SECONDS = 10.0
@@ -234,6 +236,94 @@ def test_counts_that_cannot_be_added_keep_no_result_waiting(
         harness.drain()
 
     assert [harness.attempts(one)[0].outcome for one in ids] == ["complete", "failed"]
+
+
+HUGE = "update remand.{} set {} = ('[1' || repeat('0', 5000) || ']')::jsonb where {} = %s"
+
+
+@pytest.mark.parametrize("place", [0, 3, 5])
+def test_a_claim_that_cannot_be_read_becomes_a_letter_and_stops_nobody(harness: Harness, place: int) -> None:
+    """A number of 5 000 digits: PostgreSQL takes it, Python does not read it."""
+    warm(harness)
+    ids = harness.submit_many("t/one", range(6))
+    harness.database.call(HUGE.format("workflows", "input", "id"), (ids[place],))
+    try:
+        harness.run_until_quiet()
+        letter = harness.open_letter(ids[place])
+    finally:
+        harness.database.call("update remand.workflows set input = '1' where id = %s", (ids[place],))
+
+    others = [one for number, one in enumerate(ids) if number != place]
+    assert [[(one.attempt, one.outcome) for one in harness.attempts(each)] for each in others] == (
+        [[(1, "complete")]] * 5
+    )
+    assert [(one.attempt, one.outcome) for one in harness.attempts(ids[place])] == [(1, "failed")]
+    assert letter.error_class == "app.domain.errors.StepUnreadable"
+    assert "more digits than Python reads" in letter.error_message
+
+
+@pytest.mark.parametrize("how", ["its claim comes with a settle", "it is claimed"])
+def test_a_child_whose_parents_cannot_be_read_becomes_a_letter(harness: Harness, how: str) -> None:
+    warm(harness)
+    harness.publish(shape("pair", {"a": (), "b": (), "c": ["a", "b"], "d": ["b"]}))
+    odd, even = harness.submit_many("t/pair", range(2))
+    huge = HUGE.format("steps", "result", "name = 'a' and workflow_id")
+    settle, queue = harness.worker.queue.settle, harness.worker.queue
+
+    def settle_and_spoil(results: list[Completed], name: str, k: int) -> Any:
+        came = settle([one for one in results if one.claim.step == "a"], name, 0)
+        harness.database.call(huge, (odd,))
+        rest = settle([one for one in results if one.claim.step != "a"], name, 0 if "claimed" in how else k)
+        return replace(rest, counted=rest.counted + came.counted, ring=[*came.ring, *rest.ring])
+
+    queue.settle = settle_and_spoil  # type: ignore[method-assign]
+    try:
+        harness.run_until_quiet()
+        assert harness.open_letter(odd).error_class == "app.domain.errors.StepUnreadable"
+        assert harness.states(odd) == {"a": "complete", "b": "complete", "c": "error", "d": "complete"}
+    finally:
+        harness.database.call("update remand.steps set result = '1' where name = 'a'")
+    assert harness.workflow(even).state == "complete"
+
+
+def test_a_step_that_cannot_even_be_claimed_waits_and_stops_nobody(harness: Harness) -> None:
+    warm(harness)
+    ids = harness.submit_many("t/one", range(4))
+    with refusing(harness.database, "update on remand.steps", ids[1]):
+        for _ in range(6):
+            harness.drain()
+        states = [harness.states(one)["a"] for one in ids]
+    assert states == ["complete", "enqueued", "complete", "complete"]
+
+    harness.advance(61)
+    harness.run_until_quiet()
+    assert [(one.attempt, one.outcome) for one in harness.attempts(ids[1])] == [(1, "complete")]
+
+
+def test_a_template_that_cannot_be_read_keeps_no_step_from_running(harness: Harness) -> None:
+    warm(harness)
+    workflow_id = harness.submit("t/one", "good")
+    meter = harness.worker.executor._meter
+    meter._sources.clear()
+    get = meter._templates.get
+    meter._templates.get = broken(get, TypeError("a key of a later version"))  # type: ignore[method-assign]
+
+    harness.drain()
+
+    assert harness.states(workflow_id) == {"a": "complete"}
+
+
+def test_large_results_of_parents_are_read_before_the_clock_of_the_step_runs(harness: Harness) -> None:
+    """A database that is away then is waited for; it is no failure of a step whose handler never ran."""
+    harness.publish(shape("pair", {"a": (), "b": ["a"]}))
+    harness.play(a=lambda _: "x" * 900_000, b=lambda ctx: len(ctx.parents["a"]))
+    workflow_id = harness.submit("t/pair")
+    queue = harness.worker.queue
+    queue.parents = broken(queue.parents, DatabaseUnreachable("away"), Busy("locked"))  # type: ignore[method-assign]
+
+    harness.run_until_quiet()
+
+    assert [(one.attempt, one.outcome) for one in harness.attempts(workflow_id, "b")] == [(1, "complete")]
 
 
 def test_a_step_that_says_it_was_cancelled_but_was_not_has_failed(harness: Harness) -> None:

@@ -1,19 +1,24 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from sqlalchemy.exc import DBAPIError
 
-from app.engine import operate
+from app.engine import letters, operate
 from app.engine.fail import drain_failures
 from app.engine.operate import Who
 from app.store.failures import postpone_first
+from app.store.session import Connection
+from app.store.snapshots import read_snapshots
 from remand import PermanentError, RateLimited, RetryableError
 from remand.errors import StepTimeout
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
+from tests.support.refusals import refusing
 from tests.support.shapes import CHAIN, always, fails, shape
 from tests.support.threads import together, values
 
@@ -407,7 +412,7 @@ def test_the_good_branches_of_a_failed_chain_stay_done(harness: Harness) -> None
     assert harness.states(workflow_id) == {"a": "complete", "b": "complete", "c": "error", "d": "pending"}
 
 
-def test_a_failure_that_nobody_can_decide_on_holds_up_no_other(harness: Harness) -> None:
+def test_a_failure_that_nobody_can_decide_on_is_a_letter_and_holds_up_no_other(harness: Harness) -> None:
     harness.publish(shape("one", {"a": ()}))
     harness.play(a=always(PermanentError("no")))
     broken, *others = harness.submit_many("t/one", range(3))
@@ -415,11 +420,68 @@ def test_a_failure_that_nobody_can_decide_on_holds_up_no_other(harness: Harness)
     unread = "update remand.steps set failure = failure %s where workflow_id = %%s"
     harness.database.call(unread % "- 'classification'", (broken,))
 
-    with pytest.raises(KeyError, match="classification"):
-        harness.drain_failures("never")
+    harness.drain_failures("never")
 
+    assert [harness.states(one) for one in (broken, *others)] == [{"a": "error"}] * 3
+    letter = harness.open_letter(broken)
+    assert (letter.error_class, letter.error_message) == ("remand.errors.PermanentError", "no")
+    assert "could not be decided: KeyError" in str(letter.metadata["explanation"])
+
+
+def test_a_failure_that_cannot_even_be_set_aside_is_put_off(harness: Harness) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=always(PermanentError("no")))
+    broken, *others = harness.submit_many("t/one", range(3))
+    harness.drain()
+    refused = refusing(harness.database, "insert on remand.dead_letters", broken)
+
+    with refused, pytest.raises(DBAPIError, match="no such luck"):
+        harness.drain_failures("never")
     assert [harness.states(one) for one in others] == [{"a": "error"}] * 2
     assert harness.states(broken) == {"a": "enqueued_as_error_for_orchestration"}
+
+    harness.advance(61)
+    harness.drain_failures("never")
+    assert harness.states(broken) == {"a": "error"}
+
+
+@pytest.mark.parametrize("password", ["", '"password": 1, '], ids=["plain", "with something to mask"])
+def test_a_number_that_python_cannot_read_keeps_no_letter_from_being_opened_and_shown(
+    harness: Harness, password: str
+) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=always(PermanentError("no")))
+    odd, *others = harness.submit_many("t/one", range(3))
+    harness.drain()
+    value = f"('{{{password}\"n\": 1' || repeat('0', 5000) || '}}')::jsonb"
+    harness.database.call(f"update remand.workflows set input = {value} where id = %s", (odd,))
+
+    harness.drain_failures("never")
+
+    assert [harness.states(one) for one in (odd, *others)] == [{"a": "error"}] * 3
+    assert harness.open_letter(odd).snapshot["workflow"]["input"]["n"] == "[a number of 5001 digits]"
+    assert harness.workflow(odd).input["n"] == "[a number of 5001 digits]"
+
+
+def test_a_workflow_of_which_no_snapshot_can_be_taken_has_a_letter(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=always(PermanentError("no")))
+    odd, *others = harness.submit_many("t/one", range(3))
+    harness.drain()
+
+    def read(connection: Connection, ids: Sequence[UUID], most: int) -> dict[UUID, str]:
+        if odd in ids:
+            connection.exec_driver_sql("select 1/0")
+        return read_snapshots(connection, ids, most)
+
+    monkeypatch.setattr(letters, "read_snapshots", read)
+    harness.drain_failures("never")
+
+    assert [harness.states(one) for one in (odd, *others)] == [{"a": "error"}] * 3
+    assert harness.open_letter(odd).snapshot["left_out"][0].startswith("everything: DataError")
+    assert harness.open_letter(others[0]).snapshot["left_out"] == []
 
 
 def test_one_failure_alone_is_put_off_however_postgres_plans_it(harness: Harness) -> None:

@@ -21,6 +21,7 @@ from app.store.run_queue import Completed, RunQueue
 from app.store.session import Database
 from tests.support.children import dead, died, forked
 from tests.support.engine import Harness
+from tests.support.refusals import refusing
 from tests.support.shapes import shape
 
 ONE = shape("one", {"a": ()})
@@ -165,7 +166,7 @@ def ran(yard: Yard, k: int, *, then_runs: bool, recorded: int = 0) -> int:
 
 @pytest.mark.parametrize("then_runs", [True, False], ids=["while another runs", "between two"])
 def test_what_ran_and_was_not_recorded_is_lost_with_its_process(yard: Yard, then_runs: bool) -> None:
-    """It may have had its effect: the next attempt has a number of its own, and after three there is a letter."""
+    """It may have had its effect: the next attempt has a number of its own; after three there is a letter."""
     ids = yard.submitted(4)
     dead(ran(yard, 4, then_runs=then_runs))
 
@@ -201,15 +202,8 @@ def test_what_ran_in_a_process_that_a_shutdown_ended_is_interrupted(yard: Yard, 
 def test_one_attempt_that_cannot_be_recorded_holds_up_no_other(yard: Yard) -> None:
     ids = yard.submitted(3)
     dead(ran(yard, 3, then_runs=True))
-    yard.harness.database.call(
-        "create function remand.refuse() returns trigger language plpgsql as"
-        f" $$ begin if new.workflow_id = '{ids[1]}' then raise exception 'no'; end if; return new; end $$;"
-        "create trigger refuse before insert on remand.attempts for each row execute function remand.refuse()"
-    )
-    try:
+    with refusing(yard.harness.database, "insert on remand.attempts", ids[1]):
         assert yard.guard.look() == 1
-    finally:
-        yard.harness.database.call("drop function remand.refuse cascade")
 
     assert yard.attempts(ids[0], ids[2]) == [[(1, "lost")], [(1, "lost")]]
     assert yard.harness.states(ids[1]) == {"a": "in_progress"}, "its lease ends it"

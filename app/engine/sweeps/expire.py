@@ -6,10 +6,13 @@ being sent back to work does. Source: C14.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
+from uuid import UUID
 
 from app.domain.states import DeadReason
 from app.engine.context import Engine
+from app.engine.sweeps.batches import in_batches
 from app.engine.taking_out import Cause, log_taken, take_out
 from app.store import taking_out
 from app.telemetry import log
@@ -25,17 +28,16 @@ def expire(engine: Engine, batch: int = BATCH) -> int:
 
     Idempotent: what has expired is no longer in motion.
     """
-    expired = 0
-    while True:
+
+    def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
         with engine.database.begin() as connection:
             now = engine.now(connection)
-            due = taking_out.lock_expired(connection, now, batch)
-            died = take_out(engine, connection, due, EXPIRED, by="sweep.expire", now=now)
+            found += taking_out.lock_expired(connection, now, limit, but)
+            died = take_out(engine, connection, found, EXPIRED, by="sweep.expire", now=now)
         log_taken(died)
-        taken = {death.failed.workflow_id for death in [*died.kept, *died.dropped]}
-        expired += len(taken)
-        if not taken:
-            break
+        return len({death.failed.workflow_id for death in [*died.kept, *died.dropped]})
+
+    expired = in_batches("expire", batch, act)
     if expired:
         log("sweep.ended", sweep="expire", moved=expired)
     return expired

@@ -6,7 +6,7 @@ Source: C10.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -16,6 +16,7 @@ from app.domain.states import DeadLetterStatus, WorkflowState
 from app.engine.context import Engine
 from app.engine.letters import SYSTEM, policy_of
 from app.engine.operate.turn import Turn, Who, close
+from app.engine.sweeps.batches import in_batches
 from app.store import dlq, redrive_items, repairs
 from app.store.dlq import Due
 from app.store.session import Connection
@@ -41,6 +42,12 @@ class Swept:
         """How much was moved."""
         return self.requeued + self.exhausted
 
+    def add(self, other: Swept) -> None:
+        """Add what a batch did, once it is committed."""
+        self.requeued += other.requeued
+        self.exhausted += other.exhausted
+        self.put_off += other.put_off
+
 
 def requeue(engine: Engine, batch: int = BATCH) -> Swept:
     """Sweep once, in batches until nothing is due. Transaction: one a batch.
@@ -48,13 +55,16 @@ def requeue(engine: Engine, batch: int = BATCH) -> Swept:
     Idempotent: a letter that went back is closed.
     """
     swept = Swept()
-    while True:
+
+    def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
+        now_swept = Swept()
         with engine.database.begin() as connection:
             now = engine.now(connection)
-            due = dlq.take_due(connection, now, batch)
-            over = _act(engine, connection, due, now, swept)
-        engine.bell.ring(sorted(swept.rung))
-        swept.rung.clear()
+            due = dlq.take_due(connection, now, limit, but)
+            found += [one.workflow_id for one in due]
+            over = _act(engine, connection, due, now, now_swept)
+        engine.bell.ring(sorted(now_swept.rung))
+        swept.add(now_swept)
         for one in over:
             log(
                 "dead_letter.exhausted",
@@ -63,8 +73,9 @@ def requeue(engine: Engine, batch: int = BATCH) -> Swept:
                 dead_letter_id=str(one.id),
                 requeues=one.requeues,
             )
-        if not due:
-            break
+        return len(due)
+
+    in_batches("requeue", batch, act)
     if swept.requeued or swept.exhausted:
         log("sweep.ended", sweep="requeue", moved=swept.requeued + swept.exhausted)
     return swept

@@ -18,12 +18,14 @@ from app.domain.states import DeadReason
 from app.engine.context import Engine
 from app.engine.fail import Died
 from app.engine.notify import enqueue_many
+from app.engine.recording import in_halves
 from app.engine.staleness import settings_of
+from app.engine.sweeps.batches import passed_over
 from app.engine.taking_out import Cause, Letters, log_taken, take_out
 from app.store import staleness
 from app.store.alone import alone
 from app.store.failures import DecidedDeath
-from app.store.session import Connection
+from app.store.session import NOT_NOW, Connection
 from app.store.staleness import Standing
 from app.telemetry import log
 from app.telemetry.metrics import TIME_UNTIL_STALE
@@ -74,9 +76,18 @@ def stale(engine: Engine) -> Swept:
 
 def _take_all(engine: Engine) -> tuple[int, int]:
     letters = errors = 0
+    broken: list[Exception] = []
+
+    def alone(workflow_id: UUID, error: Exception) -> tuple[int, int]:
+        passed_over("stale", workflow_id, error)
+        broken.append(error)
+        return 0, 0
+
     for ids in _found(engine, staleness.find_stale_ids, engine.settings.staleness.batch_size):
-        kept, dropped = _take_batch(engine, ids)
-        letters, errors = letters + kept, errors + dropped
+        for kept, dropped in in_halves(ids, lambda some: _take_batch(engine, some), alone, NOT_NOW):
+            letters, errors = letters + kept, errors + dropped
+    if broken:
+        raise broken[0]
     return letters, errors
 
 

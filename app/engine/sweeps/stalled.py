@@ -5,10 +5,13 @@ Two at once share the work: each workflow is locked by one of them. Source: C1.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
+from uuid import UUID
 
 from app.domain.states import DeadReason
 from app.engine.context import Engine
+from app.engine.sweeps.batches import in_batches
 from app.engine.taking_out import Cause, log_taken, take_out
 from app.store import taking_out
 from app.telemetry import log
@@ -26,16 +29,15 @@ def stalled(engine: Engine, batch: int = BATCH) -> int:
 
     Idempotent: what was taken out of work is no longer in it.
     """
-    taken = 0
-    while True:
+
+    def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
         with engine.database.begin() as connection:
-            found = taking_out.lock_still(connection, batch)
+            found += taking_out.lock_still(connection, limit, but)
             died = take_out(engine, connection, found, STILL, by="sweep.stalled", now=engine.now(connection))
         log_taken(died)
-        count = len(died.kept) + len(died.dropped)
-        if count == 0:
-            break
-        taken += count
+        return len(died.kept) + len(died.dropped)
+
+    taken = in_batches("stalled", batch, act)
     if taken:
         log("sweep.ended", sweep="stalled", moved=taken)
     return taken

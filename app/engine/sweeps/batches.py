@@ -1,0 +1,52 @@
+"""Go through what a sweep finds, batch by batch, so that one workflow it breaks on holds up no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from uuid import UUID
+
+from app.engine.recording import told
+from app.store.session import NOT_NOW
+from app.telemetry import log
+
+Act = Callable[[int, Collection[UUID], list[UUID]], int]
+"""Take up as many workflows as the first argument says, none of the second, and add them to the third at
+once; return how many were moved."""
+
+
+def in_batches(sweep: str, size: int, act: Act) -> int:
+    """Act until nothing is found; return how much was moved.
+
+    Raises what the first workflow that was passed over broke on, after all others.
+    """
+    past: set[UUID] = set()
+    first: Exception | None = None
+    moved = 0
+    while True:
+        found: list[UUID] = []
+        try:
+            done = act(size, past, found)
+        except NOT_NOW:
+            raise
+        except Exception as error:
+            if not found:
+                raise
+            if len(found) == 1:
+                first = first or error
+                passed_over(sweep, found[0], error)
+                past.update(found)
+            size = 1
+            continue
+        moved += done
+        if done == 0:
+            past.update(found)
+        if not found:
+            break
+    if first is not None:
+        raise first
+    return moved
+
+
+def passed_over(sweep: str, workflow_id: UUID, error: Exception) -> None:
+    """Say that a sweep could do nothing with a workflow."""
+    log("sweep.passed_over", sweep=sweep, workflow_id=str(workflow_id), error=told(error))
