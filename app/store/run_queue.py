@@ -317,11 +317,11 @@ class RunQueue:
 
     def workflow_input(self, claim: Claim) -> Any:
         """Read what the workflow of a claim was submitted with. Transaction: own."""
-        return self._database.call(_WORKFLOW_INPUT, (claim.workflow_id,))[0][0]
+        return self._read(_WORKFLOW_INPUT, (claim.workflow_id,))[0][0]
 
     def parents_failures(self, claim: Claim) -> dict[str, Any]:
         """Read what the failed among a step's parents died of. Transaction: own."""
-        return dict(self._database.call(_PARENTS_FAILURES, (claim.workflow_id, claim.step)))
+        return dict(self._read(_PARENTS_FAILURES, (claim.workflow_id, claim.step)))
 
     def _read(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Call and return rows that steps are to work on, whole.
