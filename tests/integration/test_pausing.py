@@ -179,6 +179,29 @@ def test_what_came_back_while_somebody_held_the_workflow_is_withdrawn_by_the_swe
     check_invariants(harness.database)
 
 
+@pytest.mark.parametrize("how", ["give back", "interrupt"])
+def test_what_comes_back_to_a_hold_that_is_just_being_made_is_withdrawn_by_the_sweep(
+    harness: Harness, how: str
+) -> None:
+    harness.publish(shape("fast", {"a": (), "b": ()}, on_failure="fail_fast", each={"b": {"queue": "b"}}))
+    harness.play(a=fails(PermanentError("no")))
+    workflow = harness.submit("t/fast")
+    [claim] = harness.worker.queue.claim("b", 1)
+    harness.run_until_quiet()
+    with harness.database.begin() as other:
+        other.execute(sa.text("select 1 from remand.workflows for update"))
+        if how == "give back":
+            harness.worker.queue.give_back([claim])
+        else:
+            harness.worker.queue.interrupt([(claim.workflow_id, claim.step, claim.attempt)])
+    assert harness.states(workflow)["b"] == "enqueued"
+
+    harness.sweep_ring()
+
+    assert harness.states(workflow)["b"] == "pending"
+    assert harness.workflow(workflow).state == "blocked_by_failures"
+
+
 def test_a_pause_survives_fail_fast_and_its_requeue(harness: Harness) -> None:
     harness.publish(shape("fast", {"a": (), "b": (), "c": ("a", "b")}, on_failure="fail_fast"))
     ran = harness.play(a=fails(PermanentError("no")))

@@ -9,16 +9,6 @@ language plpgsql set enable_seqscan = off set jit = off as $$
 declare
   v_workflows uuid[]; v_queues text[];
 begin
-  -- The workflows first, as whoever puts them on hold: either that is seen below, or what is given back is seen there.
-  perform from remand.workflows flow
-    where flow.id in
-      (select queued.workflow_id from remand.run_queue queued
-        where queued.worker = p_worker
-          and queued.phase = 'claimed'
-          and (p_pid is null or queued.pid = p_pid)
-          and (p_steps is null or queued.workflow_id = any(p_workflows)))
-    order by flow.id
-    for update;
   with held as materialized (
     select q.workflow_id w, q.step n from remand.run_queue q
      where q.worker = p_worker and q.phase = 'claimed' and (p_pid is null or q.pid = p_pid)

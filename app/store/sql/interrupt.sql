@@ -8,11 +8,6 @@ declare
   t timestamptz := coalesce(p_now, clock_timestamp());
   v_workflows uuid[]; v_steps text[]; v_queues text[];
 begin
-  -- The workflows first, as whoever puts them on hold: either that is seen below, or what ends is seen there.
-  perform from remand.workflows flow
-    where flow.id = any(p_workflows)
-    order by flow.id
-    for update;
   with ours as materialized (
     select q.workflow_id w, q.step n from remand.run_queue q join unnest(p_workflows, p_steps, p_attempts) g(w, n, a)
         on q.workflow_id = g.w and q.step = g.n and q.attempt = g.a

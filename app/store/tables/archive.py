@@ -16,6 +16,7 @@ _OF_LIVE_WORK = (
     "workflows_expiring",
     "workflows_by_age",
     "workflows_paused",
+    "workflows_held",
     "steps_conditional",
 )
 

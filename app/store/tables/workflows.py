@@ -88,6 +88,7 @@ workflows = sa.Table(
         postgresql_where=sa.text(f"state NOT IN {_OWN_ACCORD} AND paused_at IS NULL"),
     ),
     sa.Index("workflows_paused", "id", postgresql_where=sa.text("paused_at IS NOT NULL")),
+    sa.Index("workflows_held", "id", postgresql_where=sa.text(f"hold IS NOT NULL AND state IN {_IN_MOTION}")),
     comment="One row per workflow.",
     postgresql_partition_by="RANGE (id)",
 )

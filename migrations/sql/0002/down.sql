@@ -1,5 +1,7 @@
 -- The reverse of tables.sql, last change first.
 
+drop index remand.workflows_held;
+
 update remand.history set event = 'reset_for_retry', from_state = 'error'
  where kind = 'step' and from_state = 'cancelled' and event = 'restart';
 delete from remand.transition_rule where kind = 'step' and from_state = 'cancelled' and event = 'restart';

@@ -46,3 +46,6 @@ select coalesce(s.queue, r.queue), s.served_at, r.resumed_at
   full join (select a.subject queue, max(a.at) resumed_at
                from remand.audit_log a where a.kind = 'queue' and a.verb = 'queue.resume' group by a.subject) r
     on r.queue = s.queue;
+
+create index workflows_held on remand.workflows (id)
+ where hold is not null and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies');
