@@ -225,7 +225,9 @@ class Drain:
     def _interrupt(self, claim: Claim) -> None:
         key = (claim.workflow_id, claim.step, claim.attempt)
         self._ring(self._patiently(lambda: self._queue.interrupt([key])))
-        self._report.given_back += 1
+        if self._place is not None:
+            self._place.recorded([key])
+        self._note(given_back=1)
 
     def _claim(self, queue: str) -> None:
         """Claim what is due. Fewer than asked for means dry: what comes later brings a bell of its own."""

@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from app.domain.queues import queue_of
@@ -86,7 +86,8 @@ class Guard:
 
     def close(self) -> None:
         """End what still runs as interrupted and give everything back; the children must be dead or idle."""
-        cut = [key for seat in self._watch.seats() for key in _attempts(seat)]
+        seats = list(self._watch.seats())
+        cut = [_key(one) for seat in seats for one in (*seat.ran, seat.running) if one is not None]
         rung = self._queue.interrupt(cut) if cut else []
         rung += self._queue.give_back_of(None)
         self._bell.ring(rung)
@@ -113,21 +114,29 @@ class Guard:
             os.kill(seat.pid, signal.SIGKILL)
 
     def _bury(self, seat: Seat, ended: str) -> None:
-        attempts = _attempts(seat)
-        if attempts and seat.pid in self._interrupted:
-            rung = self._queue.interrupt(attempts)
-        else:
-            rung = self._fail(seat, ended)
-        rung += self._queue.give_back_of(seat.pid, but=[key[:2] for key in attempts])
+        running = () if seat.running is None else (seat.running,)
+        cut: tuple[Ran | Running, ...] = ()
+        if seat.pid in self._interrupted:
+            # Maybe not what it ran when it was killed; but what it ran then was killed by us.
+            cut = (*seat.ran, *running)
+        elif seat.leaving_since is not None:
+            cut = seat.ran
+        rung = self._queue.interrupt([_key(one) for one in cut]) if cut else []
+        rung += self._fail(seat, [one for one in (*seat.ran, *running) if one not in cut], ended)
+        but = [(one.workflow_id, one.step) for one in (*seat.ran, *running)]
+        rung += self._queue.give_back_of(seat.pid, but=but)
         self._watch.free(seat.index)
         self._killed.pop(seat.pid, None)
         self._interrupted.pop(seat.pid, None)
         self._bell.ring(rung)
 
-    def _fail(self, seat: Seat, ended: str) -> list[str]:
+    def _fail(self, seat: Seat, attempts: Sequence[Ran | Running], ended: str) -> list[str]:
         """Record what the dead process ran, now or unrecorded, and return the queues that got work."""
-        ends = [self._lost(ran, f"{_RAN}: {ended}") for ran in seat.ran]
-        if seat.running is not None:
+        ends = []
+        for one in attempts:
+            if one != seat.running:
+                ends.append(self._lost(one, f"{_RAN}: {ended}"))
+                continue
             end = self._end(seat.pid, seat.running, ended)
             # A lost process says nothing of the step: as in the rescue sweep, no template decides on it.
             ends.append(self._route(end) if end.outcome == "timed_out" else end)
@@ -168,10 +177,8 @@ class Guard:
         )
 
 
-def _attempts(seat: Seat) -> list[tuple[UUID, str, int]]:
-    """Return what the process has run, or runs, and has not recorded."""
-    running = () if seat.running is None else (seat.running,)
-    return [(one.workflow_id, one.step, one.attempt) for one in (*seat.ran, *running)]
+def _key(one: Ran | Running) -> tuple[UUID, str, int]:
+    return (one.workflow_id, one.step, one.attempt)
 
 
 def end_of_process(pid: int) -> str | None:

@@ -199,6 +199,22 @@ def test_what_ran_in_a_process_that_a_shutdown_ended_is_interrupted(yard: Yard, 
     assert yard.attempts(*ids) == [[(1, "interrupted")]] * 3 + [[]]
 
 
+def test_what_ran_in_a_process_that_was_asked_to_end_is_interrupted_and_what_runs_is_lost(yard: Yard) -> None:
+    ids = yard.submitted(3)
+
+    def work() -> None:
+        first, second, _ = yard.queue().claim("steps", 3)
+        place = yard.watch.sit()
+        place.leave(time.monotonic())
+        place.ended(first.workflow_id, first.step, first.attempt)
+        place.show(Running(second.workflow_id, second.step, second.attempt, time.monotonic() + IN_TIME))
+
+    dead(yard.child_of(work))
+    yard.guard.look()
+
+    assert yard.attempts(*ids) == [[(1, "interrupted")], [(1, "lost")], []]
+
+
 def test_one_attempt_that_cannot_be_recorded_holds_up_no_other(yard: Yard) -> None:
     ids = yard.submitted(3)
     dead(ran(yard, 3, then_runs=True))
