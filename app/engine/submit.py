@@ -5,18 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from app.domain.errors import InputInvalid
 from app.domain.labels import check_labels
 from app.domain.template import Template, identity_key, validate_input
+from app.domain.text import check_text
 from app.engine.context import Engine
-from app.store.ids import new_id
+from app.store.ids import instant_of, new_id
 from app.store.templates import PublishedTemplate
 from app.store.workflows import NewWorkflow, Submitted, insert_workflows
 from app.telemetry import log, traces
 
+_CLOCKS_DIFFER = timedelta(days=1)
 CHUNK = 500
 """Workflows stored by one statement; a larger submit is several of them in order."""
 
@@ -51,6 +54,7 @@ def submit_many(engine: Engine, ref: str, requests: Sequence[Request], *, by: st
 
     Every input is validated before anything is stored. Transaction: one for each 500.
     """
+    check_text(by, "name of the submitter")
     started_ns = time.time_ns()
     published = engine.templates.find(ref)
     new = [_new_workflow(engine, published, request, position) for position, request in enumerate(requests)]
@@ -80,8 +84,15 @@ def _new_workflow(
             f"id {request.id} is of version {request.id.version}: ids are UUIDv7, which sort by time",
             details={"position": position},
         )
+    made = new_id()
+    if request.id is not None and instant_of(request.id) > instant_of(made) + _CLOCKS_DIFFER:
+        raise InputInvalid(
+            f"id {request.id} is of {instant_of(request.id):%Y-%m-%d}, which is to come",
+            hint="make ids with a clock that is right: they say where a workflow is stored",
+            details={"position": position},
+        )
     return NewWorkflow(
-        request.id or new_id(),
+        request.id or made,
         validate_input(template, request.input, engine.settings.input_max_bytes),
         identity_key(template, request.input, request.key),
         template.priority if request.priority is None else request.priority,

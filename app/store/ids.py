@@ -9,6 +9,7 @@ from uuid import UUID
 import uuid_utils
 
 from app.domain.errors import AmbiguousId, InputInvalid, NotFound
+from app.domain.instants import LATEST
 from app.store.session import Database
 
 _TYPED = re.compile(r"[0-9a-f-]{1,36}")
@@ -29,8 +30,8 @@ def first_id_at(instant: datetime) -> UUID:
 
 
 def instant_of(one: UUID) -> datetime:
-    """Return when a UUIDv7 was made, to the millisecond."""
-    return datetime.fromtimestamp((one.int >> 80) / 1000, UTC)
+    """Return when a UUIDv7 was made, to the millisecond; one beyond our range as its end."""
+    return min(datetime.fromtimestamp(min(one.int >> 80, 10**14) / 1000, UTC), LATEST)
 
 
 def id_range(prefix: str) -> tuple[UUID, UUID]:

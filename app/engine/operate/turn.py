@@ -19,6 +19,7 @@ from uuid import UUID
 from app.domain.errors import Busy, HeldByBreaker, IllegalMove, InputInvalid, JsonInvalid, StepNotFound
 from app.domain.jsonvalue import encode
 from app.domain.states import BreakerState, DeadLetterStatus, StepState
+from app.domain.text import MAX_PROSE, check_text
 from app.store import audit, dlq, repairs
 from app.store.dlq import DeadLetter
 from app.store.session import Connection
@@ -44,8 +45,10 @@ class Who:
     """cli, api, dashboard, celery or sweep."""
 
     def __post_init__(self) -> None:
+        check_text(self.by, "name of who decides")
         # People paste what they see: a reason is shown to everybody who looks at what was decided.
         if self.reason is not None:
+            check_text(self.reason, "reason", longest=MAX_PROSE)
             object.__setattr__(self, "reason", redact_text(self.reason))
 
 

@@ -1,0 +1,43 @@
+"""Texts and ids that no door may let through."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from app.domain.errors import InputInvalid, TextInvalid
+from app.domain.instants import LATEST
+from app.engine.operate import Who
+from app.engine.submit import Request, submit
+from app.store.ids import instant_of
+from tests.support.engine import Harness
+from tests.support.shapes import shape
+
+LAST = UUID("ffffffff-ffff-7fff-bfff-ffffffffffff")
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "x" * 20_001])
+def test_who_decides_and_why_are_texts_that_can_be_stored(text: str) -> None:
+    with pytest.raises(TextInvalid):
+        Who(text)
+    with pytest.raises(TextInvalid):
+        Who("ann", text)
+
+
+@pytest.mark.parametrize("by", ["a\0b", "\udcff", "x" * 1_001])
+def test_submitter_is_a_text_that_can_be_stored(harness: Harness, by: str) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    with pytest.raises(TextInvalid):
+        submit(harness.engine, "t/one", Request({}), by=by)
+    assert harness.database.call("select count(*) from remand.workflows") == [(0,)]
+
+
+def test_id_of_a_day_to_come_is_refused(harness: Harness) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    with pytest.raises(InputInvalid, match="which is to come"):
+        submit(harness.engine, "t/one", Request({}, id=LAST), by="ann")
+
+
+def test_id_beyond_all_years_is_read_as_the_last_instant() -> None:
+    assert instant_of(LAST) == LATEST
