@@ -9,10 +9,8 @@ from app.domain.addresses import shown
 from app.domain.errors import ConfigInvalid, HandlerNotFound
 from app.engine.books import load_books, unknown_classes
 from app.runtime import import_handlers
-from app.store import diagnosis, schema
+from app.store import schema, suitability
 from remand.errors import RemandError
-
-OLDEST_POSTGRES = 15
 
 
 def check_settings(cli: Cli) -> list[Finding]:
@@ -54,17 +52,13 @@ def check_servers(cli: Cli) -> list[Finding]:
 
 
 def check_database(cli: Cli) -> Finding:
-    """Say whether Postgres answers and is new enough."""
+    """Say whether Postgres answers, is new enough, stores every text and takes writes."""
     url = shown(str(cli.settings.database_url))
     try:
-        version = diagnosis.server_version(cli.unchecked.database)
+        found = suitability.check_writable(cli.unchecked.database)
     except RemandError as error:
         return _failed("database", error.message, error.hint)
-    if int(version.partition(".")[0].split()[0]) < OLDEST_POSTGRES:
-        return _failed(
-            "database", f"PostgreSQL {version} at {url} is too old", f"use {OLDEST_POSTGRES} or newer"
-        )
-    return Finding("database", "ok", f"PostgreSQL {version} at {url}", is_environment=True)
+    return Finding("database", "ok", f"PostgreSQL {found.version} at {url}", is_environment=True)
 
 
 def check_schema(cli: Cli) -> Finding:

@@ -9,7 +9,7 @@ import typer
 from app.cli.context import ROOT, RUN, Cli
 from app.cli.urls import database_of
 from app.engine.startup import await_database
-from app.store import schema
+from app.store import schema, suitability
 from app.store.session import Database
 
 
@@ -29,6 +29,7 @@ def migrate(
     database = Database(database_of(cli.given))
     try:
         await_database(database, cli.given, writes=not dry)
+        suitability.check(database)
         before = schema.current(database)
         schema.check_not_newer(before)
         target = schema.resolve(revision)

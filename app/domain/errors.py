@@ -21,7 +21,8 @@
     ├── Unfit                        the environment is wrong   3
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable  StepUnreadable
-    │   │   └── DatabaseMissing
+    │   │   └── DatabaseMissing  DatabaseReadOnly
+    │   ├── DatabaseUnsuited  RightMissing
     │   ├── NobodyCouldSignIn  AddressTaken  NotifyUnfit
     │   └── SchemaMissing  SchemaTooOld  SchemaTooNew
     ├── Refused                      not for this caller        1
@@ -372,6 +373,24 @@ class DatabaseMissing(DatabaseUnreachable):
     """The server answers, but has no database of the name in `database_url`."""
 
     code = "DATABASE_MISSING"
+
+
+class DatabaseReadOnly(DatabaseUnreachable):
+    """The server answers, but takes no writes: a standby, a failover, or a setting."""
+
+    code = "DATABASE_READ_ONLY"
+
+
+class DatabaseUnsuited(Unfit):
+    """The database is not one that Remand can work in: its encoding, or the age of its server."""
+
+    code = "DATABASE_UNSUITED"
+
+
+class RightMissing(Unfit):
+    """The role of `database_url` may not do what is needed; `details.grant` is what would let it."""
+
+    code = "RIGHT_MISSING"
 
 
 class BrokerUnreachable(Unfit):

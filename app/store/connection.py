@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import psycopg2
 import psycopg2.extensions
+from psycopg2 import errorcodes
 
 from app.domain.addresses import DatabaseAddress, UrlInvalid
-from app.domain.errors import ConfigInvalid, DatabaseMissing, DatabaseUnreachable, Problem
-from remand.redact import redact_text
+from app.domain.errors import ConfigInvalid, DatabaseMissing, DatabaseReadOnly, DatabaseUnreachable, Problem
+from app.store.wording import said
 
 _KEYWORDS: Final = {
     "connect_timeout": "5",
@@ -66,17 +67,22 @@ def connect(url: str, *, application_name: str = "remand") -> psycopg2.extension
         raise refused(url, error) from None
 
 
-def refused(url: str, error: BaseException, hint: str = "") -> DatabaseUnreachable | DatabaseMissing:
+def refused(url: str, error: BaseException, hint: str = "") -> DatabaseUnreachable:
     """Return our error for one of the driver's that cost the connection, or kept it from being."""
     name = address(url).name
-    reason = " ".join(redact_text(str(error)).split()) or type(error).__name__
+    reason = said(error)
     missing = _NO_DATABASE.search(reason)
     if missing is not None:
         return DatabaseMissing(
             f"Postgres at {name} is up, but has no such database",
             hint=f"create it: createdb --encoding=UTF8 --template=template0 {missing['name']}",
         )
-    return DatabaseUnreachable(
+    kind = (
+        DatabaseReadOnly
+        if getattr(error, "pgcode", None) == errorcodes.READ_ONLY_SQL_TRANSACTION
+        else DatabaseUnreachable
+    )
+    return kind(
         f"Postgres at {name} is not usable: {reason}",
         hint=hint or "check REMAND_DATABASE_URL and that the server is up",
     )

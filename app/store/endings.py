@@ -1,6 +1,6 @@
 """How a call to Postgres ends that did not do what it was to: one table for all who translate it.
 
-What is not in it speaks against nobody's value and for no other try: a missing function or right, an error
+What is not in it speaks against nobody's value and for no other try: a missing function, an error
 raised by somebody's trigger, a mistake of ours. Source: PostgreSQL, appendix A.
 """
 
@@ -25,6 +25,8 @@ class Ending(StrEnum):
     """Nothing can be stored just now, whatever it is: wait, and call again."""
     BUSY = "busy"
     """This statement was taken back; the next try may do, and another statement may do at once."""
+    RIGHT = "right"
+    """This role may not do it; a person must grant it."""
     VALUE = "value"
     """Postgres cannot store what it was given, now or later."""
 
@@ -46,7 +48,8 @@ _VALUE: Final = How(Ending.VALUE)
 _READ_ONLY: Final = How(
     Ending.AWAY,
     drops=True,
-    hint="it takes no writes: a standby, a failover under way, or default_transaction_read_only is on",
+    hint="it takes no writes: a standby, a failover under way, or default_transaction_read_only of role or"
+    " database, which ALTER ROLE … RESET default_transaction_read_only takes back",
 )
 
 SQLSTATES: Final[Mapping[str, How]] = {
@@ -57,6 +60,7 @@ SQLSTATES: Final[Mapping[str, How]] = {
     "25P04": _LOST,  # transaction_timeout
     "28": How(Ending.AWAY, drops=True, hint="check user and password, and the server's pg_hba.conf"),
     "3D000": How(Ending.AWAY, drops=True, hint="there is no such database: check its name"),
+    "42501": How(Ending.RIGHT),
     "40": _BUSY,  # serialization failure, deadlock
     "40003": _LOST,  # nobody knows whether it was done
     "53": How(Ending.AWAY, hint="the server lacks what it needs: look at its disk and its log"),

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 import migrations
 from app.domain.errors import InputInvalid, SchemaMissing, SchemaTooNew, SchemaTooOld
+from app.store import suitability
 from app.store.session import Database
 from app.store.tables import SCHEMA
 
@@ -53,10 +54,13 @@ def migrate(database: Database, revision: str = "head") -> None:
 
     Raises:
         SchemaTooNew: the database is ahead of this code.
+        DatabaseUnsuited: it could not hold every text, or the server is too old.
+        RightMissing: the role may not create or change it.
     """
     from alembic import command  # noqa: PLC0415 - see _revisions
     from alembic.config import Config  # noqa: PLC0415 - as above
 
+    suitability.check(database)
     check_not_newer(current(database))
     config = Config()
     config.set_main_option("script_location", str(_PLACE))
@@ -84,7 +88,9 @@ def check(database: Database) -> None:
         SchemaMissing: nothing was migrated yet.
         SchemaTooOld: the database must be migrated.
         SchemaTooNew: the code must be upgraded.
+        DatabaseUnsuited: the database could not hold every text.
     """
+    suitability.check(database)
     revision = current(database)
     if revision is None:
         raise SchemaMissing("the database has no schema 'remand'", hint="run: remand migrate")

@@ -18,10 +18,12 @@ import psycopg2.extensions
 import psycopg2.extras
 import sqlalchemy as sa
 
-from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
+from app.domain.errors import Busy, DatabaseUnreachable, RightMissing, ValueRefused
 from app.store import instants, json_values
 from app.store.connection import connect, refused
 from app.store.endings import SQLSTATES, Ending, How, ending_of
+from app.store.rights import right_missing
+from app.store.wording import cleaned, said
 
 instants.install()
 json_values.install()
@@ -70,6 +72,7 @@ class Database:
             DatabaseUnreachable: no connection could be made, or it was lost on the way.
             Busy: others hold what it wants, or it and another waited for each other.
             ValueRefused: a value cannot be stored.
+            RightMissing: the role may not do that; any call may say so.
         """
         with self._connect() as connection, self._translating(connection), connection.begin():
             yield connection
@@ -104,10 +107,10 @@ class Database:
         except psycopg2.Error as error:
             how = ending_of(error, is_closed=bool(driver.closed))
             if how is None:
-                raise
+                raise cleaned(error) from None
             if how.drops:
                 pooled.invalidate()
-            raise translated(self.url, error, how) from error
+            raise translated(self.url, error, how) from cleaned(error)
         finally:
             if pooled.is_valid and not driver.closed:
                 driver.autocommit = False
@@ -182,13 +185,15 @@ class Database:
         except (sa.exc.DBAPIError, sa.exc.PendingRollbackError) as error:
             how = ending_of(error)
             if how is None:
-                raise
+                raise cleaned(error)  # noqa: B904 - the very error, or it would be its own cause
             if how.drops:
                 connection.invalidate()
-            raise translated(self.url, error, how) from error
+            raise translated(self.url, error, how) from cleaned(error)
 
 
-def translated(url: str, error: BaseException, how: How) -> DatabaseUnreachable | Busy | ValueRefused:
+def translated(
+    url: str, error: BaseException, how: How
+) -> DatabaseUnreachable | Busy | ValueRefused | RightMissing:
     """Return our word for an error of the driver that the table of endings knows."""
     origin = getattr(error, "orig", None) or error
     match how.ending:
@@ -202,7 +207,9 @@ def translated(url: str, error: BaseException, how: How) -> DatabaseUnreachable 
                 details={"cause": type(origin).__name__},
             )
         case Ending.VALUE:
-            return ValueRefused(f"Postgres refused a value: {' '.join(str(origin).split())}")
+            return ValueRefused(f"Postgres refused a value: {said(origin)}")
+        case Ending.RIGHT:
+            return right_missing(url, origin)
         case _:
             assert_never(how.ending)
 

@@ -12,9 +12,10 @@ from uuid import UUID
 import psycopg2
 import psycopg2.extensions
 
-from app.store.connection import connect, refused
+from app.store.connection import connect
 from app.store.endings import ending_of
-from app.store.session import Database
+from app.store.session import Database, translated
+from app.store.wording import cleaned
 
 _REGISTER = (
     "insert into remand.workers (id, hostname, pid, queues, pool, concurrency, version, code_version,"
@@ -113,8 +114,8 @@ class Pulse:
                 # Half registered is not registered: the next beat begins anew.
                 self._connection.close()
             if how is None:
-                raise
-            raise refused(self._url, error, how.hint) from error
+                raise cleaned(error) from None
+            raise translated(self._url, error, how) from cleaned(error)
 
     def _register(self) -> None:
         self._connection = connect(self._url, application_name="remand worker")

@@ -44,12 +44,12 @@ class Cluster:
 
     def __init__(self, url: str) -> None:
         """`url` names any database of the server; its user may create databases."""
-        self._url = make_url(url)
+        self.url = make_url(url)
         self._template: str | None = None
 
     def execute(self, sql: str, arguments: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
         """Run a statement outside any test's database, autocommitted."""
-        connection = connect(str_of(self._url.set(database="postgres")))
+        connection = connect(str_of(self.url.set(database="postgres")))
         try:
             connection.autocommit = True
             with connection.cursor() as cursor:
@@ -106,7 +106,7 @@ class Cluster:
                     self.execute(f"drop database {name}")
 
     def _url_of(self, name: str) -> str:
-        return str_of(self._url.set(database=name))
+        return str_of(self.url.set(database=name))
 
 
 def empty_all(database: Database) -> None:
