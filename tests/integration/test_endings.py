@@ -13,7 +13,7 @@ import psycopg2
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
+from app.domain.errors import Busy, DatabaseReadOnly, DatabaseUnreachable, RightMissing, ValueRefused
 from app.store.endings import SQLSTATES, Ending, ending_of
 from app.store.run_queue import Claim
 from app.store.session import Database
@@ -25,10 +25,12 @@ from tests.support.waiting import eventually
 
 AWAY, BUSY, VALUE = DatabaseUnreachable, Busy, ValueRefused
 SAMPLES = {
-    **dict.fromkeys(("08000", "08003", "08006", "08P01", "25006", "25P03", "25P04"), AWAY),
+    **dict.fromkeys(("08000", "08003", "08006", "08P01", "25P03", "25P04"), AWAY),
     **dict.fromkeys(("53000", "53100", "53300", "57P01", "57P02", "57P03", "57P05", "58030", "F0001"), AWAY),
     **dict.fromkeys(("40001", "40P01", "53200", "53400", "55006", "55P03", "57014"), BUSY),
     **dict.fromkeys(("22P05", "22003", "54000", "54001"), VALUE),
+    "25006": DatabaseReadOnly,
+    "42501": RightMissing,
 }  # fmt: skip
 NO_WORD = {
     "closed": psycopg2.DatabaseError("server closed the connection unexpectedly"),
@@ -101,7 +103,7 @@ def test_a_sqlstate_is_told_as_the_table_says(own: Callable[..., Database], call
 
 
 @CALLS
-@pytest.mark.parametrize("code", ["42501", "42883", "23505", "P0001", "XX000", "0A000"])
+@pytest.mark.parametrize("code", ["42883", "23505", "P0001", "XX000", "0A000"])
 def test_what_speaks_of_none_of_it_is_not_translated(
     own: Callable[..., Database], code: str, call: Call
 ) -> None:
@@ -135,7 +137,7 @@ def test_what_the_driver_cannot_send_is_a_value_that_is_refused(
 _SORT = "select * from generate_series(1, 200000) order by 1 desc"
 REAL = {
     "ended by an administrator": ("", "select pg_terminate_backend(pg_backend_pid())", AWAY),
-    "read-only": ("-c default_transaction_read_only=on", "delete from remand.pauses", AWAY),
+    "read-only": ("-c default_transaction_read_only=on", "delete from remand.pauses", DatabaseReadOnly),
     "statement timeout": ("-c statement_timeout=50", "select pg_sleep(60)", BUSY),
     "no room for a sort": ("-c temp_file_limit=64 -c work_mem=64", _SORT, BUSY),
     "too deep": ("", "select (repeat('[', 100000) || repeat(']', 100000))::jsonb", VALUE),
