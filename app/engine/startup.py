@@ -100,8 +100,7 @@ def _stays_so(error: _Unreachable) -> bool:
 
 
 def _given_up(error: _Unreachable, waited: float) -> _Unreachable:
-    kind = BrokerUnreachable if isinstance(error, BrokerUnreachable) else DatabaseUnreachable
-    return kind(
+    return type(error)(
         f"{error.message} (waited for {waited:.0f} s)",
         hint=f"{error.hint}; `start_wait_seconds` says how long a start waits",
         details=error.details,

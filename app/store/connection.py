@@ -11,8 +11,8 @@ import re
 from typing import Any, Final
 
 import psycopg2
+import psycopg2.errors
 import psycopg2.extensions
-from psycopg2 import errorcodes
 
 from app.domain.addresses import DatabaseAddress, UrlInvalid
 from app.domain.errors import ConfigInvalid, DatabaseMissing, DatabaseReadOnly, DatabaseUnreachable, Problem
@@ -77,12 +77,8 @@ def refused(url: str, error: BaseException, hint: str = "") -> DatabaseUnreachab
             f"Postgres at {name} is up, but has no such database",
             hint=f"create it: createdb --encoding=UTF8 --template=template0 {missing['name']}",
         )
-    kind = (
-        DatabaseReadOnly
-        if getattr(error, "pgcode", None) == errorcodes.READ_ONLY_SQL_TRANSACTION
-        else DatabaseUnreachable
-    )
-    return kind(
+    is_read_only = isinstance(error, psycopg2.errors.ReadOnlySqlTransaction)
+    return (DatabaseReadOnly if is_read_only else DatabaseUnreachable)(
         f"Postgres at {name} is not usable: {reason}",
         hint=hint or "check REMAND_DATABASE_URL and that the server is up",
     )
