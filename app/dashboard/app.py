@@ -60,7 +60,7 @@ class _Files(StaticFiles):
 
 async def _refused(request: Request, error: Exception) -> Response:
     """Show what was refused, and why, in the frame of the pages; to whom is not signed in as everywhere."""
-    told = errors.told_of(error)
+    told = errors.told_of(request, error)
     if wants_json(request) or caller_of(request) is None or told.status >= 500:
         return errors.answer(request, told)
     # Of the address it came from only the path, and never another host in its clothes.

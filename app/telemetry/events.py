@@ -106,6 +106,7 @@ EventName = Literal[
     "server.stopped",
     "request.ended",
     "request.failed",
+    "request.unserved",
     "access.changed",
     "access.signed_in",
     "access.signed_out",
@@ -500,6 +501,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             ERROR,
             "A request met an error that nobody foresaw; the traceback comes with it.",
             ("request_id", "method", "path", "error"),
+        ),
+        "request.unserved": EventSpec(
+            ERROR,
+            "A request met a server or a setting that is not fit; its client was told no more than that.",
+            ("request_id", "code", "error"),
         ),
     }
 )

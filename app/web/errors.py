@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
+from app.domain.access import Role
 from app.domain.errors import (
     BadInput,
     BodyTooLarge,
@@ -33,8 +34,9 @@ from app.domain.errors import (
     Unfit,
     WaitTimedOut,
 )
+from app.telemetry import log
 from app.web import pages
-from app.web.identity import id_of, wants_json
+from app.web.identity import caller_of, id_of, wants_json
 from remand.errors import RemandError
 from remand.redact import redact_text
 
@@ -118,9 +120,14 @@ def headers_of(error: RemandError) -> dict[str, str]:
             return {}
 
 
-def told_of(error: Exception) -> Told:
-    """Return what to tell of an error of the product, or of the framework. Passwords in texts are masked."""
+def told_of(request: HTTPConnection, error: Exception) -> Told:
+    """Return what to tell of an error of the product, or of the framework. Passwords in texts are masked.
+
+    Where the servers are, and what they say, is told to operators alone; for all others the log has it.
+    """
     match error:
+        case Unfit() if not sees_servers(request):
+            return _unfit(request, error)
         case RemandError():
             masked = {"message": redact_text(error.message), "hint": redact_text(error.hint)}
             return Told(status_of(error), {**error.to_dict(), **masked}, headers_of(error))
@@ -130,6 +137,31 @@ def told_of(error: Exception) -> Told:
             return _of_framework(error)
         case _:
             raise TypeError(type(error))
+
+
+def sees_servers(request: HTTPConnection) -> bool:
+    """Whether the caller may learn hosts, ports and names of databases."""
+    caller = caller_of(request)
+    return caller is not None and caller.role.includes(Role.OPERATOR)
+
+
+def _unfit(request: HTTPConnection, error: Unfit) -> Told:
+    request_id = id_of(request)
+    log("request.unserved", request_id=request_id, code=error.code, error=f"{error.message} ({error.hint})")
+    told = {
+        "code": error.code,
+        "message": next((words for kind, words in _UNFIT if isinstance(error, kind)), _NOT_SET_UP),
+        "hint": f"the server's log has it under {request_id}",
+        "details": {"request_id": request_id},
+    }
+    return Told(status_of(error), told)
+
+
+_NOT_SET_UP = "the service is not set up to do this"
+_UNFIT: tuple[tuple[type[Unfit], str], ...] = (
+    (DatabaseUnreachable, "the database cannot be used just now"),
+    (BrokerUnreachable, "the broker cannot be used just now"),
+)
 
 
 def answer(request: HTTPConnection, told: Told) -> Response:
@@ -166,7 +198,7 @@ def install(app: Starlette, shown: Handler | None = None) -> None:
 
 
 def _answered(request: Request, error: Exception) -> Response:
-    return answer(request, told_of(error))
+    return answer(request, told_of(request, error))
 
 
 def _of_framework(error: HTTPException) -> Told:

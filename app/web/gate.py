@@ -120,7 +120,7 @@ class Gate:
 
     def _refusal(self, request: Request, error: RemandError) -> Response:
         if not isinstance(error, NotSignedIn) or wants_json(request) or request.method not in _READS:
-            return errors.answer(request, errors.told_of(error))
+            return errors.answer(request, errors.told_of(request, error))
         query = request.url.query
         asked = pages.local(request.url.path + (f"?{query}" if query else ""))
         if request.headers.get("sec-fetch-site") == "cross-site":

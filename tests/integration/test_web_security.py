@@ -15,7 +15,7 @@ import pytest
 import structlog
 
 from app.domain.access import Permission
-from app.domain.errors import AddressTaken, NobodyCouldSignIn
+from app.domain.errors import AddressTaken, BrokerUnreachable, NobodyCouldSignIn
 from app.engine import access, signin
 from app.server import _listen
 from app.store.session import Database
@@ -416,7 +416,50 @@ def test_what_nobody_foresaw_is_told_by_its_id_alone(
     assert "hush" not in json.dumps(lines())
 
 
-def test_a_database_that_is_away_is_told_without_its_password(web_with: WebWith, database: Database) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/login",
+        "/login/link?code=x",
+        "/api/v1/health/ready",
+        "/api/v1/health",
+        ME,
+        "/metrics",
+        "/static/x",
+    ],
+)
+@pytest.mark.parametrize("who", ["nobody", "program", "browser"])
+def test_strangers_never_learn_where_the_servers_are(web_with: WebWith, path: str, who: str) -> None:
+    web = web_with()
+    client = getattr(web, who)(*(() if who == "nobody" else ("viewer",)))
+    for part in (web.runtime, web.engine):
+        object.__setattr__(part, "database", Database("postgresql://me:hush@127.0.0.1:1/ledger"))
+    form = {"name": "grace", "password": PASSWORD, "code": "x"}
+
+    for answer in (client.get(path), client.post(path, data=form)):
+        said = f"{answer.headers} {answer.text}"
+        assert not [word for word in ("127.0.0.1:1", "ledger", "hush", "Postgres at") if word in said]
+
+
+@pytest.mark.parametrize(("role", "learns"), [("viewer", False), ("operator", True)])
+def test_health_tells_operators_alone_where_the_servers_are(
+    web: Web, monkeypatch: pytest.MonkeyPatch, role: str, learns: bool
+) -> None:
+    def away() -> None:
+        raise BrokerUnreachable("the broker at 127.0.0.1:1 is not usable")
+
+    monkeypatch.setattr(web.bell, "check", away)
+    checks = web.program(role).get("/api/v1/health").json()["checks"]
+
+    [found] = [one for one in checks if one["name"] == "broker"]
+    assert found["ok"] is False
+    assert ("127.0.0.1:1" in found["message"]) is learns
+
+
+def test_a_database_that_is_away_is_told_without_its_password(
+    web_with: WebWith, database: Database, lines: Any
+) -> None:
     web = web_with()
     program = web.program("admin")
     gone = Database("postgresql://me:hush@127.0.0.1:1/x")
@@ -427,6 +470,10 @@ def test_a_database_that_is_away_is_told_without_its_password(web_with: WebWith,
 
     assert (answer.status_code, code_of(answer)) == (503, "DATABASE_UNREACHABLE")
     assert "hush" not in answer.text
+    [told] = [line for line in lines() if line["event"] == "request.unserved"]
+    assert told["request_id"] in answer.text
+    assert "127.0.0.1:1/x" in told["error"]
+    assert "hush" not in told["error"]
     assert web.nobody().get("/api/v1/health/live").status_code == 200
 
 
