@@ -131,6 +131,15 @@ def ago(at: datetime | None, now: datetime) -> str:
     return f"{span(passed)} ago" if passed >= timedelta(0) else f"in {span(-passed)}"
 
 
+def middle(text: object, most: int = 48) -> str:
+    """Return a name that is too long without its middle: what tells names apart stands at both ends."""
+    whole = str(text)
+    if len(whole) <= most:
+        return whole
+    kept = most - 1
+    return f"{whole[: kept - kept // 2]}…{whole[-(kept // 2) :]}"
+
+
 def short(identity: object) -> str:
     """Return the end of an id: what lists show, and what searches take."""
     return str(identity)[-_ENDS:]
@@ -157,7 +166,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(tone=tone, words=words, span=span, short=short)
+    made.filters.update(tone=tone, words=words, span=span, short=short, middle=middle)
     made.globals.update(ago=ago, address=address)
     return made
 

@@ -9,11 +9,13 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from app.store.session import Database
+from remand import PermanentError
 from tests.support import chromium
 from tests.support.databases import Cluster
 from tests.support.demo_site import PASSWORD, Served, seed
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
+from tests.support.shapes import always, shape
 from tests.support.waiting import eventually
 
 pytestmark = [
@@ -297,3 +299,33 @@ def test_pages_can_be_read_without_javascript(browser: Browser, shop: Shop) -> N
     expect(page.locator("#step")).to_contain_text("account closed")
     expect(page.locator("svg .node")).to_have_count(7)
     context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_move_no_page_sideways_and_hide_no_column(page: Page, shop: Shop, width: int) -> None:
+    name = "n" * 31 + "-" + "m" * 31
+    shop.harness.publish(
+        shape(
+            name,
+            {"s" * 60: ()},
+            namespace="l" * 63,
+            each={"s" * 60: {"queue": "wide", "dependency": "d" * 60}},
+        )
+    )
+    shop.harness.play(**{"s" * 60: always(PermanentError("ü" * 100))})
+    made = shop.harness.submit(f"{'l' * 63}/{name}")
+    shop.harness.run_until_quiet()
+    group = shop.harness.open_letter(made).group_id
+    chromium.sign_in(page, shop.url, "admin", PASSWORD)
+    page.set_viewport_size({"width": width, "height": 844})
+    for path in (*PAGES, f"/workflows/{made}", f"/dlq/groups/{group}"):
+        page.goto(shop.url + path.format(workflow=shop.workflow, redrive=shop.redrive))
+        shown = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert shown[0] <= shown[1], path
+        hidden = page.evaluate(
+            "[...document.querySelectorAll('.panel td, svg.sparkline')].filter((one) => {"
+            " const box = one.getBoundingClientRect();"
+            " const card = one.closest('.panel, .tile, .group');"
+            " return box.width && box.right > card.getBoundingClientRect().right + 1; }).length"
+        )
+        assert hidden == 0, path

@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.dashboard import forms
 from app.dashboard.drawing import gantt, graph
+from app.dashboard.drawing.fold import fold
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
 from app.domain.dag import levels
@@ -103,19 +104,32 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
     given = request.query_params.get("from", "")
     first = int(given) if given.isascii() and given.isdecimal() and len(given) < _DIGITS else 0
     attempts = attempts_of(engine.database, workflow_id)
+    by_state = Counter(str(one.state) for one in steps)
+    wanted = request.query_params.get("state", "")
+    chosen_state = wanted if wanted in by_state else ""
+    listed = [one for one in steps if not chosen_state or one.state == chosen_state]
+    # What failed first: nobody looks for it among thousands.
+    listed.sort(key=lambda one: one.state != "error")
+    drawn, folded = fold(
+        {one.name: one.depends_on for one in steps}, {one.name: str(one.state) for one in steps}
+    )
     with engine.database.begin() as connection:
         now = engine.now(connection)
     return show(
         request,
         "workflow.html",
         workflow=workflow,
-        steps=steps[first : first + _STEPS],
+        steps=listed[first : first + _STEPS],
+        failed=[one for one in steps if one.state == "error"],
+        by_state=by_state,
+        chosen_state=chosen_state,
+        folded=folded,
         first=first,
         next_step=first + _STEPS,
-        more_steps=max(0, len(steps) - first - _STEPS),
+        more_steps=max(0, len(listed) - first - _STEPS),
         by_name={one.name: one for one in steps},
         step=step,
-        drawing=graph.lay_out({one.name: one.depends_on for one in steps}),
+        drawing=graph.lay_out(drawn),
         by_layer=_by_layer(steps),
         gantt=gantt.lay_out(attempts, now),
         chart=gantt,
