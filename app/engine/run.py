@@ -30,11 +30,12 @@ from app.engine.watch import Place, Running
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
 from app.store.session import NOT_NOW
 from app.telemetry import lines_belong_to, lines_belong_to_nothing, log
+from remand import rules
 from remand.errors import StepCancelled, StepTimeout
 from remand.failure import Failure, capture
 from remand.handler import Handlers, StepContext
 from remand.redact import redact_text
-from remand.rules import BOOK, RuleBook
+from remand.rules import RuleBook
 
 _TOO_LONG = "the step ran longer than its timeout"
 
@@ -231,7 +232,7 @@ class Runner:
             return self._book(claim)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with its template: the step failed for another reason
             log("rules.unread", workflow_id=str(claim.workflow_id), step=claim.step, error=told(error))
-            return BOOK
+            return rules.BOOK
 
 
 class _Heartbeat:
