@@ -7,8 +7,8 @@ little of one budget.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import cache
 from itertools import islice
 from typing import Any, Final
@@ -25,11 +25,8 @@ class TooMuchWork(Exception):
     """The schema and the value together would take too long."""
 
 
-class _Spent(threading.local):
-    work: int = 0
-
-
-_spent = _Spent()
+_spent: ContextVar[list[int]] = ContextVar("spent")
+"""What the value that is being looked at has cost so far: one number, for each thread and task its own."""
 
 
 def errors_of(schema: dict[str, Any], value: Any) -> list[Any]:
@@ -41,7 +38,7 @@ def errors_of(schema: dict[str, Any], value: Any) -> list[Any]:
     """
     from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - as below
 
-    _spent.work = 0
+    _spent.set([0])
     # The empty registry keeps a foreign $ref from being fetched over the network.
     return list(islice(_validator()(schema, registry=EMPTY_REGISTRY).iter_errors(value), MOST_ERRORS))
 
@@ -75,8 +72,9 @@ def _counted(name: str, keyword: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _spend(work: int) -> None:
-    _spent.work += work
-    if _spent.work > MOST_WORK:
+    spent = _spent.get()
+    spent[0] += work
+    if spent[0] > MOST_WORK:
         raise TooMuchWork
 
 

@@ -19,7 +19,7 @@ from app.store.templates import PublishedTemplate
 from app.store.workflows import NewWorkflow, Submitted, insert_workflows
 from app.telemetry import log, traces
 
-_CLOCKS_DIFFER = timedelta(days=1)
+CLOCKS_DIFFER = timedelta(days=1)
 CHUNK = 500
 """Workflows stored by one statement; a larger submit is several of them in order."""
 
@@ -85,7 +85,7 @@ def _new_workflow(
             details={"position": position},
         )
     made = new_id()
-    if request.id is not None and instant_of(request.id) > instant_of(made) + _CLOCKS_DIFFER:
+    if request.id is not None and instant_of(request.id) > instant_of(made) + CLOCKS_DIFFER:
         raise InputInvalid(
             f"id {request.id} is of {instant_of(request.id):%Y-%m-%d}, which is to come",
             hint="make ids with a clock that is right: they say where a workflow is stored",

@@ -92,6 +92,7 @@ STAYS: Final[Mapping[str, str]] = MappingProxyType(
         "staleness_settings": "one row",
         "sweep_runs": "one row a sweep",
         "sweep_figures": "some rows a sweep",
+        "queue_service": "some rows a queue: the newest hundred gaps of each",
         "notifications": "the notify sweep deletes what is past `notify.keep_seconds`",
         "notification_targets": "one row a target",
         "archive_runs": "the record of what left the live tables: one row a period or a batch",

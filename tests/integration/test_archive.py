@@ -535,6 +535,7 @@ def test_a_look_needs_no_archive(old: Harness) -> None:
 
 
 @pytest.mark.parametrize(("year", "archived"), [(1970, True), (2100, False), (9999, False)])
+@pytest.mark.usefixtures("ids_of_any_month")
 def test_an_id_of_a_wild_clock_is_found_and_goes_no_earlier_than_planned(
     old: Harness, year: int, archived: bool
 ) -> None:

@@ -114,7 +114,8 @@ def test_null_is_an_input_and_what_is_shown_can_be_given_back(
     assert (told["input"], told["has_own_input"]) == (None, True)
     assert answer("step", "show", workflow, "a")["step"]["has_own_input"] is False
     assert run(["step", "show", str(workflow), "b"]) == 0
-    shown = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines() if " " in line)
+    lines = capsys.readouterr().out.splitlines()
+    shown = dict(line.split(None, 1) for line in lines if len(line.split()) > 1)
     assert shown["result"].strip() == '{"flag": true, "none": null}'
     assert shown["own"].split() == ["input", "null"]
 

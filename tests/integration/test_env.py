@@ -48,7 +48,7 @@ def test_a_spoilt_note_of_ports_is_no_obstacle(tmp_path: Path, kept: str) -> Non
 
 def test_env_prints_whole_lines_for_a_shell(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    url = "redis://:it's a secret@broker.internal.example.org:6379/0"
+    url = "redis://:it's$secret@broker.internal.example.org:6379/0"
     monkeypatch.setenv("REMAND_BROKER_URL", url)
 
     lines = command("env").splitlines()

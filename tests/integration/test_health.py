@@ -84,5 +84,5 @@ def test_the_command_says_what_it_found(
     monkeypatch.setenv("REMAND_DATABASE_URL", "postgresql://nobody:geheim@127.0.0.1:1/none")
     assert health.main() == 1
     out = capsys.readouterr().out
-    assert out.startswith("unhealthy: Postgres cannot be asked")
+    assert out.startswith("unhealthy: Postgres at 127.0.0.1:1/none is not usable")
     assert "geheim" not in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,8 @@ def start(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Callable[[str, list[str]], tuple[int, str]]:
     """Start a program that gives up soon; return its exit code and all it said."""
+    # A test before may have left a handler that writes to its own stream, which is closed.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.execve", lambda *_: None)
 

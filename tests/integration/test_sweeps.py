@@ -443,6 +443,7 @@ def uuid_of(month: str) -> UUID:
     return UUID(int=(int(at.timestamp() * 1000) << 80) | (7 << 76) | (2 << 62) | (new_id().int & (2**62 - 1)))
 
 
+@pytest.mark.usefixtures("ids_of_any_month")
 def test_rows_that_fell_into_the_default_partition_are_moved_home(fresh_database: Database) -> None:
     harness = Harness(fresh_database)
     harness.publish(shape("chain", CHAIN))
@@ -478,6 +479,7 @@ def test_two_partition_sweeps_at_once_share_the_work(fresh_database: Database) -
     assert {len(end) % len(PARTITIONED) for end in ends} == {0}
 
 
+@pytest.mark.usefixtures("ids_of_any_month")
 def test_workflows_are_submitted_without_a_partition_for_their_month(fresh_database: Database) -> None:
     harness = Harness(fresh_database)
     harness.publish(shape("chain", CHAIN))

@@ -215,7 +215,7 @@ HOSTILE = {
     "lone surrogate": (OSError(2, "gone", "caf\udcff"), "FileNotFoundError", "gone"),
     "nul": (ValueError("a\x00b"), "ValueError", "b"),
     "endless message": (ValueError("x" * 3_000_000), "ValueError", "left out"),
-    "a group": (ExceptionGroup("both", [ValueError("one"), OSError("two")]), "ExceptionGroup", "both"),
+    "a group": (ExceptionGroup("both", [ValueError("one"), OSError("two")]), "ValueError", "one"),
     "system exit": (SystemExit(3), "SystemExit", "3"),
     "interrupt": (KeyboardInterrupt(), "KeyboardInterrupt", ""),
     "generator exit": (GeneratorExit(), "GeneratorExit", ""),

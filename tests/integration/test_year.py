@@ -31,7 +31,7 @@ from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
 from tests.support.shapes import shape
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("ids_of_any_month")]
 
 DAY = 86_400.0
 BEGIN = datetime(2027, 1, 1, 6, tzinfo=UTC)
