@@ -161,9 +161,42 @@ def test_the_database_has_the_functions_of_the_files_and_no_others(database: Dat
 
     assert kept.keys() | views == {path.stem for path in FUNCTIONS}
     for path in FUNCTIONS:
-        if path.stem in kept:
-            body = path.read_text().split("$$")[1]
-            assert kept[path.stem] == body, path.stem
+        text = path.read_text()
+        if path.stem in kept and "$$" in text:
+            assert kept[path.stem] == text.split("$$")[1], path.stem
+        elif path.stem in kept:
+            assert parsed_body(database, path.stem) == parsed_body(database, path.stem, text), path.stem
+
+
+def parsed_body(database: Database, name: str, text: str = "select") -> str:
+    """Return the parsed body of a function, as it would be after a statement."""
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql(text)
+        body: str = connection.exec_driver_sql(
+            "select pg_get_function_sqlbody(p.oid) from pg_proc p"
+            f" where p.pronamespace = 'remand'::regnamespace and p.proname = '{name}'"
+        ).scalar_one()
+        connection.rollback()
+    return body
+
+
+def test_no_caller_decides_what_names_in_functions_mean(database: Database) -> None:
+    # Either its search_path is fixed, or its body was parsed when it was made.
+    open_ones = database.call(
+        "select proname from pg_proc"
+        " where pronamespace = 'remand'::regnamespace and prosqlbody is null"
+        "   and not coalesce('search_path=pg_catalog, pg_temp' = any(proconfig), false)"
+    )
+
+    assert open_ones == []
+
+
+def test_one_function_alone_acts_with_the_rights_of_its_owner(database: Database) -> None:
+    definers = database.call(
+        "select proname from pg_proc where pronamespace = 'remand'::regnamespace and prosecdef"
+    )
+
+    assert definers == [("monitored_staleness",)]
 
 
 def test_frozen_copies_without_a_file_are_retired_by_a_later_migration() -> None:

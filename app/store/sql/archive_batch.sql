@@ -6,7 +6,7 @@
 create or replace function remand.archive_batch(
   p_partition text, p_after uuid, p_below uuid, p_cutoff timestamptz, p_kept text[], p_limit int)
 returns table (moved uuid[], counts bigint[], checksum numeric)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_from text[] := array['workflows_' || p_partition, 'steps_' || p_partition, 'attempts_' || p_partition, 'history_' || p_partition];
   v_to text[] := array['workflows_archive', 'steps_archive', 'attempts_archive', 'history_archive'];

@@ -7,7 +7,7 @@
 create or replace function remand.archive_period(
   p_period text, p_from uuid, p_below uuid, p_stay uuid[], p_audited_from uuid, p_audited bigint, p_attach boolean)
 returns table (outcome text, lock_ms float8, stayed bigint[])
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_tables text[] := array['workflows', 'steps', 'attempts', 'history'];
   v_from text[] := array['workflows_' || p_period, 'steps_' || p_period, 'attempts_' || p_period, 'history_' || p_period];

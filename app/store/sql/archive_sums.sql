@@ -2,7 +2,7 @@
 -- p_tables: of schema remand, for workflows, steps, attempts, history. p_only: of these workflows alone; null: of all but p_but.
 create or replace function remand.archive_sums(p_tables text[], p_only uuid[], p_but uuid[])
 returns table (counts bigint[], checksum numeric)
-language plpgsql stable as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   v_keys text[] := array['id', 'workflow_id', 'workflow_id', 'workflow_id'];
   v_words text[] := array['id, state', 'workflow_id, name, state', 'workflow_id, step, attempt, outcome',

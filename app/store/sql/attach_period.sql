@@ -3,7 +3,7 @@
 -- partition must be free and is searched for rows of the period: the caller limits wait and hold.
 create or replace function remand.attach_period(
   p_name text, p_from timestamptz, p_to timestamptz, p_tables text[]) returns bigint
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_from uuid := remand.uuid7_floor(p_from); v_to uuid := remand.uuid7_floor(p_to);
   v_table text; v_key text; v_moved bigint; v_sum bigint := 0;

@@ -2,7 +2,7 @@
 -- Returns the workflows that were cancelled; a final one is left alone.
 create or replace function remand.cancel(p_ids uuid[], p_by text, p_reason text, p_now timestamptz)
 returns setof uuid
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_live text[] := array['pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results',
                          'waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures'];

@@ -8,7 +8,8 @@ create or replace function remand.claim(
 returns table (workflow_id uuid, step text, attempt int, handler text, timeout_seconds float, commit_each boolean,
                input jsonb, parents jsonb, checkpoint jsonb, lease_until timestamptz, template_id int,
                waited_seconds float)
-language plpgsql set enable_seqscan = off set jit = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql set enable_seqscan = off set jit = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());

@@ -4,7 +4,7 @@ create or replace function remand.claim_head(
   p_queue text, p_worker uuid, p_pid int, p_timeout float, p_slack float, p_postpone boolean,
   p_now timestamptz default null)
 returns table (workflow_id uuid, step text, attempt int)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());

@@ -1,7 +1,7 @@
 -- Trigger: note what a statement changed of dead letters, in as few rows as there are kinds; folded by fold_letters.
 -- Inserts only, so that those who open and close letters never wait for each other.
 create or replace function remand.count_letters() returns trigger
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_op = 'INSERT' then
     insert into remand.dead_letter_deltas

@@ -1,7 +1,7 @@
 -- Create the tables of a period that do not exist yet, attached to nothing; returns which of the four they are of.
 -- Locks nothing that live work wants. A table that exists already is left alone, whatever it is.
 create or replace function remand.draft_period(p_name text) returns setof text
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_table text;
 begin

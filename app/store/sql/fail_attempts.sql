@@ -5,7 +5,7 @@ create or replace function remand.fail_attempts(
   p_workflows uuid[], p_steps text[], p_attempts int[], p_workers uuid[], p_outcomes text[], p_failures jsonb[],
   p_policies text[], p_queues text[], p_by text, p_now timestamptz default null)
 returns table (workflow_id uuid, step text)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());

@@ -1,7 +1,7 @@
 -- Fold up to p_limit noted changes of dead letters into the counts, the trend and the groups. One at a time: who
 -- comes second waits, and finds nothing. Returns how many were folded. Idempotent: a folded change is gone.
 create or replace function remand.fold_letters(p_limit int) returns int
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_folded int;
 begin

@@ -3,7 +3,7 @@
 -- Returns how many were looked at, the last position of them, and how many succeeded and failed.
 create or replace function remand.follow_redrive(p_redrive uuid, p_after int, p_limit int, p_now timestamptz)
 returns table (looked int, last int, succeeded int, failed int)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   return query

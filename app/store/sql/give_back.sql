@@ -5,7 +5,7 @@ create or replace function remand.give_back(
   p_worker uuid, p_pid int, p_workflows uuid[], p_steps text[], p_except_workflows uuid[], p_except_steps text[],
   p_now timestamptz default null)
 returns setof text
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_workflows uuid[]; v_queues text[];
 begin

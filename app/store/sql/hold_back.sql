@@ -1,7 +1,7 @@
 -- Put up to p_limit ready steps of gated dependencies aside: enqueued -> waiting_for_retry, no attempt is used up.
 -- due_at stays: it is the order in which they are let through again. Returns how many.
 create or replace function remand.hold_back(p_limit int, p_now timestamptz default null) returns int
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   t timestamptz;
   v_gated text[] := array(select remand.gating());

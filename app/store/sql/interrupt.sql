@@ -3,7 +3,7 @@
 create or replace function remand.interrupt(
   p_worker uuid, p_workflows uuid[], p_steps text[], p_attempts int[], p_now timestamptz default null)
 returns setof text
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
   v_workflows uuid[]; v_steps text[]; v_queues text[];

@@ -6,7 +6,7 @@ create or replace function remand.judge_life(
   p_dependencies float, p_retry float, p_in_process float, p_other float, p_lifetime float, p_share float,
   p_now timestamptz)
 returns table (health text, why text, since timestamptz, limit_seconds float)
-language sql immutable as $$
+language sql immutable begin atomic
   with measures as (
     select m.o, m.why, m.since, m.allowed, m.patient, extract(epoch from p_now - m.since)::float waited
       from (select coalesce(p_stand in ('blocked', 'paused', 'queue_paused'), false) by_person) b, lateral (values
@@ -24,5 +24,5 @@ language sql immutable as $$
     from told t
    order by t.rank desc, t.why <> 'worker_unavailable', t.patient <> (t.rank = 0),
             t.since + make_interval(secs => t.allowed), t.o
-   limit 1
-$$;
+   limit 1;
+end;

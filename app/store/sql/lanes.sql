@@ -6,7 +6,8 @@
 -- low priorities, nor a small namespace beside a large one, nor new work behind a flood of old or retried work.
 create or replace function remand.lanes(p_queue text, p_turn int, p_now timestamptz)
 returns table (namespace text, priority smallint, newest_first boolean, share bigint)
-language plpgsql set enable_seqscan = off set jit = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql set enable_seqscan = off set jit = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   return query

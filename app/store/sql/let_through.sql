@@ -6,7 +6,7 @@
 create or replace function remand.let_through(
   p_dependency text, p_limit int, p_by text, p_now timestamptz, p_queues text[] default null)
 returns table (released int, queues text[])
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   v_workflows uuid[]; v_steps text[]; v_queues text[];

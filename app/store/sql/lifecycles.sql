@@ -3,7 +3,7 @@
 create or replace function remand.lifecycles(p_settings jsonb, p_templates int[] default null)
 returns table (template_id int, dependencies float, retry float, in_process float, other float, lifetime float,
                action text, share float)
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select t.id, (x.s ->> 'max_waiting_for_dependencies_seconds')::float,
          (x.s ->> 'max_waiting_for_retry_seconds')::float, (x.s ->> 'max_steps_in_process_seconds')::float,
          (x.s ->> 'max_other_seconds')::float, (x.s ->> 'max_lifetime_seconds')::float,

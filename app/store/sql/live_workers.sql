@@ -4,7 +4,7 @@
 create or replace function remand.live_workers(
   p_gone float, p_silent float, p_pause float, p_now timestamptz default null)
 returns setof remand.workers
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select w.* from remand.workers w
    where w.stopped_at is null
      and (clock_timestamp() < pg_postmaster_start_time() + make_interval(secs => p_pause)

@@ -4,7 +4,7 @@
 create or replace function remand.lock_budgets(
   p_namespaces text[], p_handlers text[], p_seconds float, p_now timestamptz)
 returns table (namespace text, handler text, attempts int, retries int, next_at timestamptz)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   insert into remand.retry_budgets (namespace, handler, next_at)

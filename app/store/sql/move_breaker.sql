@@ -6,7 +6,7 @@ create or replace function remand.move_breaker(
   p_name text, p_from text, p_event text, p_to text, p_openings int, p_probe_at timestamptz,
   p_releasing_since timestamptz, p_release_all boolean, p_by text, p_reason text, p_now timestamptz)
 returns boolean
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 begin
   insert into remand.breakers (name, state, state_since, openings, probes_succeeded, release_all, by)
     values (p_name, 'closed', p_now, 0, 0, false, p_by) on conflict do nothing;

@@ -1,7 +1,7 @@
 -- Move every row of some workflows from four tables to four others with the same columns; returns how many of each.
 -- Joins the caller's transaction; the caller holds the workflows' rows or their tables.
 create or replace function remand.move_rows(p_from text[], p_to text[], p_ids uuid[]) returns bigint[]
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_keys text[] := array['id', 'workflow_id', 'workflow_id', 'workflow_id'];
   v_moved bigint[] := '{}'; v_count bigint;

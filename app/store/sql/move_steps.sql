@@ -8,7 +8,7 @@ create or replace function remand.move_steps(
   p_workflows uuid[], p_steps text[], p_from text[], p_event text, p_to text, p_by text, p_reason text,
   p_now timestamptz)
 returns table (workflow_id uuid, step text)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   v_final boolean := p_to in ('complete', 'error', 'cancelled', 'resolved_manually');

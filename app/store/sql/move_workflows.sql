@@ -4,7 +4,7 @@
 create or replace function remand.move_workflows(
   p_ids uuid[], p_from text[], p_event text, p_to text, p_by text, p_reason text, p_now timestamptz)
 returns setof uuid
-language sql set enable_seqscan = off set jit = off as $$
+language sql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
   with before as (
     select f.id, f.state from remand.workflows f
      where f.id = any(p_ids) and f.state = any(p_from) order by f.id for update),

@@ -4,7 +4,7 @@ create or replace function remand.park(
   p_workflows uuid[], p_steps text[], p_attempts int[], p_results jsonb[], p_worker uuid, p_got uuid[],
   p_now timestamptz)
 returns table (workflow_id uuid, step text)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   v_workflows uuid[]; v_steps text[];

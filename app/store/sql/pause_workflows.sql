@@ -5,7 +5,7 @@
 create or replace function remand.pause_workflows(
   p_ids uuid[], p_by text, p_reason text, p_with_template boolean, p_now timestamptz default null)
 returns setof uuid
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   t timestamptz; v_ids uuid[]; v_workflows uuid[]; v_steps text[];
 begin

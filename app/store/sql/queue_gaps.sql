@@ -2,7 +2,7 @@
 -- wakes retries and takes back lost claims). The row without a queue tells of the latter alone.
 create or replace function remand.queue_gaps(p_queues text[], p_settings jsonb, p_now timestamptz)
 returns table (queue text, gaps tstzmultirange)
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   with known as (
     select wanted.queue,
            coalesce(service.unserved, '{}') + case

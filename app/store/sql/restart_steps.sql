@@ -4,7 +4,7 @@
 create or replace function remand.restart_steps(
   p_workflow uuid, p_steps text[], p_by text, p_reason text, p_now timestamptz)
 returns setof text
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_moved text[];
 begin

@@ -3,7 +3,7 @@
 -- outcome: 'moved'; 'gone': it is not in the archive; 'crowded': more than p_limit workflows of it are in the default partition.
 create or replace function remand.restore_period(p_period text, p_from uuid, p_below uuid, p_limit int)
 returns table (outcome text, lock_ms float8, stayed bigint[])
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_tables text[] := array['workflows', 'steps', 'attempts', 'history'];
   v_from text[] := array['workflows_' || p_period, 'steps_' || p_period, 'attempts_' || p_period, 'history_' || p_period];

@@ -3,7 +3,7 @@
 -- Ids that are not archived are passed over. Joins the caller's transaction.
 create or replace function remand.restore_workflows(p_ids uuid[], p_now timestamptz)
 returns table (moved uuid[], counts bigint[], checksum numeric)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_from text[] := array['workflows_archive', 'steps_archive', 'attempts_archive', 'history_archive'];
   v_to text[] := array['workflows', 'steps', 'attempts', 'history'];

@@ -4,7 +4,7 @@
 create or replace function remand.resume_workflows(
   p_ids uuid[], p_by text, p_reason text, p_with_template boolean, p_now timestamptz default null)
 returns table (kind text, id uuid, queue text)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   t timestamptz; v_ids uuid[]; v_queues text[]; v_workflows uuid[]; v_steps text[];

@@ -3,7 +3,7 @@
 -- a step in error -> blocked_by_failures, and on to error if it gives up; else -> waiting_for_dependencies.
 -- Only workflows that are in motion are looked at; the caller holds their rows.
 create or replace function remand.roll_up(p_ids uuid[], p_by text, p_now timestamptz) returns void
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 begin
   with seen as (
     select f.id, f.state cur, f.gives_up, f.error_steps > 0 or x.waiting or f.hold is not null troubled,

@@ -3,7 +3,7 @@
 create or replace function remand.settle_parked(
   p_limit int, p_timeout float, p_slack float, p_now timestamptz default null)
 returns table (settled int, queues text[], passed text[])
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   v record; v_settled int := 0; v_queues text[] := '{}'; v_passed text[] := '{}'; v_row record;

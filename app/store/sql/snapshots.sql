@@ -3,7 +3,7 @@
 -- beyond its share of it, are left out unread, and p_cut stands in their place.
 create or replace function remand.snapshots(p_ids uuid[], p_bytes int, p_cut text, p_attempts int, p_moves int)
 returns table (workflow_id uuid, snapshot text)
-language sql stable set enable_seqscan = off set jit = off as $$
+language sql stable set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
   select k.id, json_build_object(
     'workflow', (
       select json_build_object('id', f.id, 'template', t.namespace || '/' || t.name || ':' || t.version,

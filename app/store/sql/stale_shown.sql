@@ -1,7 +1,7 @@
 -- Workflows of which is shown how they stand: all that warn or are stale, and those that are longest in each state,
 -- up to p_limit of each, whatever they wait for.
 create or replace function remand.stale_shown(p_settings jsonb, p_now timestamptz, p_limit int) returns setof uuid
-language sql stable set enable_seqscan = off set jit = off as $$
+language sql stable set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
   select * from remand.stale_candidates(p_settings, p_now, true)
   union
   select x.id from unnest(array['pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results',

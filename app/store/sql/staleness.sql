@@ -4,7 +4,7 @@ create or replace function remand.staleness(p_ids uuid[], p_settings jsonb, p_no
 returns table (workflow_id uuid, template_id int, state text, created_at timestamptz, born_at timestamptz,
                sign_at timestamptz, stand text, unheard_since timestamptz, queue text, health text, why text,
                since timestamptz, stale_at timestamptz, action text, takes_out boolean)
-language sql stable set enable_seqscan = off set jit = off as $$
+language sql stable set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
   with signs as materialized (select * from remand.vital_signs(p_ids, p_settings, p_now)),
   cycles as materialized (
     select * from remand.lifecycles(p_settings, array(select distinct s.template_id from signs s)))

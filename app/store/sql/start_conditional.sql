@@ -5,7 +5,7 @@
 -- Returns the queues that got work. Where nothing waits so, it costs one look at a partial index.
 create or replace function remand.start_conditional(p_ids uuid[], p_by text, p_now timestamptz)
 returns setof text
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_ids uuid[]; v_workflows uuid[]; v_steps text[]; v_starts boolean[]; v_queues text[] := '{}';
 begin

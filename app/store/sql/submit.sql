@@ -6,7 +6,7 @@ create or replace function remand.submit(
   p_template int, p_ids uuid[], p_inputs jsonb[], p_keys text[], p_priorities smallint[],
   p_by text, p_now timestamptz default null, p_tags jsonb[] default null)
 returns table (ordinal bigint, workflow_id uuid, created boolean)
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());

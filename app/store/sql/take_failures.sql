@@ -5,7 +5,7 @@ create or replace function remand.take_failures(p_queue text, p_k int)
 returns table (workflow_id uuid, step text, attempt int, outcome text, failures int, lost_attempts int,
                failure jsonb, template_id int, handler text, queue text, worker uuid, policy text,
                failing_since timestamptz, passed boolean)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   if exists (select from remand.pauses z where z.queue = p_queue) then return; end if;

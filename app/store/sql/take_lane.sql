@@ -4,7 +4,8 @@ create or replace function remand.take_lane(
   p_queue text, p_namespace text, p_priority smallint, p_newest boolean, p_limit int, p_gated text[],
   p_workflows uuid[], p_steps text[], p_now timestamptz)
 returns table (workflows uuid[], steps text[], suspects boolean[])
-language plpgsql set enable_seqscan = off set jit = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql set enable_seqscan = off set jit = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp as $$
 begin
   if p_newest then
     return query

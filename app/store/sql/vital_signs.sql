@@ -7,7 +7,7 @@
 create or replace function remand.vital_signs(p_ids uuid[], p_settings jsonb, p_now timestamptz)
 returns table (workflow_id uuid, template_id int, state text, created_at timestamptz, born_at timestamptz,
                sign_at timestamptz, stand text, unheard_since timestamptz, queue text)
-language sql stable set enable_seqscan = off set jit = off as $$
+language sql stable set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
   with work as materialized (select q.* from remand.run_queue q where q.workflow_id = any(p_ids)),
   queues as materialized (
     select * from remand.queue_life(array(select distinct w.queue from work w), p_settings, p_now)),

@@ -2,7 +2,7 @@
 -- Returns the queues that got work.
 create or replace function remand.wake(p_workflows uuid[], p_steps text[], p_by text, p_now timestamptz)
 returns setof text
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_queues text[];
 begin

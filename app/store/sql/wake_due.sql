@@ -2,7 +2,7 @@
 -- Returns how many were taken, and the queues that got work.
 create or replace function remand.wake_due(p_limit int, p_now timestamptz default null)
 returns table (woken int, queues text[])
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());

@@ -4,7 +4,7 @@
 -- p_ids null: all that are paused, or on hold and yet in motion. Returns how many steps.
 create or replace function remand.withdraw_paused(p_ids uuid[], p_limit int, p_now timestamptz default null)
 returns int
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
   v_ids uuid[] := p_ids;

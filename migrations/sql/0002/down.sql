@@ -1,5 +1,7 @@
 -- The reverse of tables.sql, last change first.
 
+alter function remand.refuse_change() reset search_path;
+
 drop index remand.workflows_held;
 
 update remand.history set event = 'reset_for_retry', from_state = 'error'

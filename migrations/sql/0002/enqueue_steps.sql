@@ -2,7 +2,7 @@
 -- and has decided that they may run. Returns the queues that got work.
 create or replace function remand.enqueue_steps(p_workflows uuid[], p_steps text[], p_now timestamptz)
 returns setof text
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 begin
   return query
   with enqueued as (

@@ -1,7 +1,7 @@
 -- Enqueue every pending step whose parents are satisfied, then roll the workflows up; the caller holds their rows.
 -- Used after an operator's decision. Returns the queues that got work.
 create or replace function remand.evaluate(p_ids uuid[], p_by text, p_now timestamptz) returns setof text
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_queues text[];
 begin

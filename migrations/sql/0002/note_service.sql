@@ -3,7 +3,7 @@
 -- span counts. Writes a few times a minute at most. Nothing is known before the first note of a queue: it had none then.
 create or replace function remand.note_service(p_silent float, p_away float, p_now timestamptz default null)
 returns void
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   t timestamptz := coalesce(p_now, clock_timestamp());
 begin

@@ -2,7 +2,7 @@
 -- that are there now were. resumed_at: when a person last let the queue go on.
 create or replace function remand.queue_life(p_queues text[], p_settings jsonb, p_now timestamptz)
 returns table (queue text, heard boolean, paused boolean, unheard_from timestamptz, resumed_at timestamptz)
-language sql stable set enable_seqscan = off set jit = off as $$
+language sql stable set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
   with alive as materialized (
     select w.queues, w.started_at
       from remand.live_workers((p_settings ->> 'gone')::float, (p_settings ->> 'silent')::float,

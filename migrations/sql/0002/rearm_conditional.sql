@@ -4,7 +4,7 @@
 create or replace function remand.rearm_conditional(
   p_workflows uuid[], p_steps text[], p_by text, p_reason text, p_now timestamptz)
 returns void
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_flow record;
 begin

@@ -6,7 +6,7 @@ create or replace function remand.requeue_letters(
   p_ids uuid[], p_by text, p_reason text, p_via text, p_redrive uuid default null, p_claimed boolean default true,
   p_queue text default null, p_priority int default null, p_now timestamptz default null)
 returns table (kind text, letter_id uuid, detail text, steps text[], at timestamptz)
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   t timestamptz;

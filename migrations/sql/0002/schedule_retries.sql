@@ -5,7 +5,7 @@ create or replace function remand.schedule_retries(
   p_workflows uuid[], p_steps text[], p_attempts int[], p_due_at timestamptz[], p_explanations text[], p_by text,
   p_now timestamptz)
 returns setof text
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_workflows uuid[]; v_steps text[];
 begin

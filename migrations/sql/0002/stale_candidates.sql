@@ -4,7 +4,7 @@
 create or replace function remand.stale_candidates(p_settings jsonb, p_now timestamptz, p_warning boolean, p_unwarned boolean default false)
 returns setof uuid
 language plpgsql stable
-set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
   v_live int[]; v_process timestamptz; v_retry timestamptz; v_still timestamptz; v_unheard text[];
   v_gaps tstzmultirange := (select g.gaps from remand.queue_gaps('{}', p_settings, p_now) g);

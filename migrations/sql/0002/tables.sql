@@ -49,3 +49,6 @@ select coalesce(s.queue, r.queue), s.served_at, r.resumed_at
 
 create index workflows_held on remand.workflows (id)
  where hold is not null and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies');
+
+-- As every function of the schema: a caller's search_path decides nothing.
+alter function remand.refuse_change() set search_path = pg_catalog, pg_temp;

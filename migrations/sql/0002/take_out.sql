@@ -4,7 +4,7 @@
 create or replace function remand.take_out(
   p_workflows uuid[], p_steps text[], p_failure jsonb, p_explanation text, p_by text, p_now timestamptz)
 returns void
-language plpgsql set enable_seqscan = off set jit = off as $$
+language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 begin
   delete from remand.run_queue q using unnest(p_workflows, p_steps) g(w, n)
    where q.workflow_id = g.w and q.step = g.n;
