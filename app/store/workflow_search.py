@@ -1,7 +1,8 @@
 """Find workflows: newest first, page by page, never reading more of history than a bound.
 
-Live ones and tagged ones have indexes. Whatever else is asked for is looked for among the newest rows, a
-stretch at a time: a page says how far back it looked, and its cursor goes on from there.
+Live ones and tagged ones have indexes, and are read by them up to a bound. Whatever else is asked for is
+looked for among the newest rows, a stretch at a time: a page says how far back it looked, and its cursor
+goes on from there.
 """
 
 from __future__ import annotations
@@ -19,7 +20,33 @@ from app.store.session import Database
 from app.store.workflows import Workflow, read_workflows
 
 STRETCH = 20_000
-"""Rows that one page looks at where no index leads to what is asked for."""
+"""Rows that one page looks at where no index leads to what is asked for; that it sorts where one does."""
+# In the words of the index of live workflows: Postgres does not know which states a list holds.
+_IS_LIVE = "f.state not in ('complete', 'error', 'cancelled', 'resolved_manually')"
+_FIELDS = "f.id, f.state, f.template_id, f.tags, f.input"
+_NEWEST = f"""
+select {_FIELDS}
+  from remand.workflows f
+ where f.id >= %(low)s and f.id < %(high)s
+"""
+_LIVE = f"""
+select {_FIELDS}
+  from unnest(%(states)s::text[]) asked(state)
+ cross join lateral (
+   select {_FIELDS}
+     from remand.workflows f
+    where f.state = asked.state
+      and {_IS_LIVE}
+    order by f.state_since
+    limit %(stretch)s + 1
+ ) f
+"""
+_TAGGED = f"""
+select {_FIELDS}
+  from remand.workflows f
+ where f.tags @> array[%(tag)s]
+ limit %(stretch)s + 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +69,13 @@ class WorkflowFilter:
     @property
     def has_index(self) -> bool:
         """True where what is asked for can be found without reading past other rows."""
-        live = bool(self.states) and not any(one.is_final for one in self.states)
         plain = not (self.states or self.template or self.namespace or self.input)
-        return live or self.tag is not None or plain
+        return self.asks_for_live or self.tag is not None or plain
+
+    @property
+    def asks_for_live(self) -> bool:
+        """True where only workflows that are not finished fit."""
+        return bool(self.states) and not any(one.is_final for one in self.states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +100,12 @@ def search(
     low, high = _bounds(wanted, after)
     where, arguments = _conditions(wanted)
     arguments |= {"low": low, "high": high, "limit": limit + 1, "stretch": STRETCH}
-    stretch = "" if wanted.has_index else " order by f.id desc limit %(stretch)s"
-    # The inner query is a fence: without it Postgres might look for few rows in all of history.
-    source = (
-        "select f.id, f.state, f.template_id, f.tags, f.input from remand.workflows f"
-        f" where f.id >= %(low)s and f.id < %(high)s{stretch}"
-    )
+    # The source is a fence: without it Postgres might look for few rows in all of history.
+    source = _source(database, wanted, arguments)
     found = _query(
         database,
-        f"select f.id from ({source}) f where {' and '.join(where)} order by f.id desc limit %(limit)s",
+        f"with f as {source} select f.id from f where {' and '.join(where)}"
+        " order by f.id desc limit %(limit)s",
         arguments,
     )
     ids = [row[0] for row in found]
@@ -86,6 +114,21 @@ def search(
     last = None if wanted.has_index else _end_of_stretch(database, low, high)
     looked_to = None if last is None else instant_of(last)
     return FoundWorkflows(read_workflows(database, ids), None if last is None else str(last), looked_to)
+
+
+def _source(database: Database, wanted: WorkflowFilter, arguments: Mapping[str, Any]) -> str:
+    if not wanted.has_index:
+        return f"({_NEWEST} order by f.id desc limit %(stretch)s)"
+    by_index = _LIVE if wanted.asks_for_live else _TAGGED if wanted.tag is not None else None
+    if by_index is None or _are_many(database, by_index, arguments):
+        # So many fit that the newest of them are soon found on the way back.
+        return f"not materialized ({_NEWEST})"
+    return f"materialized ({by_index})"
+
+
+def _are_many(database: Database, source: str, arguments: Mapping[str, Any]) -> bool:
+    [(count,)] = _query(database, f"select count(*) from ({source}) f", arguments)
+    return bool(count > arguments["stretch"])
 
 
 def _query(database: Database, sql: str, arguments: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -121,12 +164,11 @@ def _bounds(wanted: WorkflowFilter, after: str | None) -> tuple[UUID, UUID]:
 
 
 def _conditions(wanted: WorkflowFilter) -> tuple[Sequence[str], dict[str, Any]]:
-    where, arguments = ["true"], dict[str, Any]()
+    where, arguments = ["f.id >= %(low)s and f.id < %(high)s"], dict[str, Any]()
     if wanted.states:
         where.append("f.state = any(%(states)s)")
-        if not any(one.is_final for one in wanted.states):
-            # In the words of the index of live workflows: Postgres does not know which states a list holds.
-            where.append("f.state not in ('complete', 'error', 'cancelled', 'resolved_manually')")
+        if wanted.asks_for_live:
+            where.append(_IS_LIVE)
         arguments["states"] = [str(one) for one in wanted.states]
     if wanted.tag is not None:
         where.append("f.tags @> array[%(tag)s]")

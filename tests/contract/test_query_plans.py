@@ -225,6 +225,18 @@ def listed(harness: Harness) -> None:
     overview.breakers(harness.engine, unmoved=True)
 
 
+def searched_after_others_ran(harness: Harness) -> None:
+    """Look for pages whose plans go by how large Postgres thinks the tables are, after others grew them."""
+    tagged = harness.submit("t/again", tags=["rare"])
+    happy(harness)
+    was_parked(harness)
+    moving = (WorkflowState.STEPS_IN_PROCESS, WorkflowState.WAITING_FOR_RETRY)
+    workflow_search.search(harness.database, WorkflowFilter(states=moving))
+    found = workflow_search.search(harness.database, WorkflowFilter(tag="rare"))
+    assert tagged in [one.id for one in found.items]
+    workflow_search.search(harness.database, WorkflowFilter(states=moving, tag="rare"))
+
+
 @pytest.mark.parametrize(
     "act",
     [
@@ -238,6 +250,7 @@ def listed(harness: Harness) -> None:
         swept,
         looked_at,
         listed,
+        searched_after_others_ran,
     ],
     ids=lambda act: act.__name__,
 )

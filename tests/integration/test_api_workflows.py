@@ -133,6 +133,22 @@ def test_a_search_without_an_index_says_how_far_it_looked_and_goes_on_from_there
     assert page["looked_back_to"] is None
 
 
+@pytest.mark.parametrize("bound", [2, 20_000])
+def test_what_an_index_leads_to_is_found_however_much_it_is(
+    harness: Harness, client: Client, monkeypatch: pytest.MonkeyPatch, bound: int
+) -> None:
+    monkeypatch.setattr(workflow_search, "STRETCH", bound)
+    harness.submit("t/chain", tags=["other"])
+    tagged = [str(harness.submit("t/chain", tags=["vip"])) for _ in range(5)][::-1]
+
+    for query in ({"tag": "vip"}, {"tag": "vip", "state": "steps_in_process"}):
+        first = get(client, "/workflows", limit=3, **query)
+        rest = get(client, "/workflows", limit=3, **query, cursor=first["next"])
+        assert [one["id"] for one in (*first["items"], *rest["items"])] == tagged, query
+        assert rest["next"] is None
+    assert len(get(client, "/workflows", state="steps_in_process")["items"]) == 6
+
+
 @pytest.mark.parametrize(
     "query",
     [
