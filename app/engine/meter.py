@@ -22,8 +22,8 @@ from app.telemetry import log
 
 _EVERY_SECONDS = 1.0
 
-Stamped = tuple[Source, int]
-"""A source, and the second of the process's clock in which its attempts ended."""
+Stamped = tuple[int, str, int]
+"""Template, step, and the second of the process's clock in which its attempts ended."""
 
 
 class Meter:
@@ -66,19 +66,16 @@ class Meter:
 
     def count(self, claim: Claim) -> None:
         """Count an attempt that ended; its claim was learned."""
-        source = self._sources.get((claim.template_id, claim.step))
-        if source is not None:
-            with self._lock:
-                self._counts[source, int(self._seconds())] += 1
+        key = (claim.template_id, claim.step, int(self._seconds()))
+        with self._lock:
+            self._counts[key] += 1
 
     def flush(self, *, now: bool = False) -> None:
         """Add the counts if it is time, or at once. Transaction: own. Never in the way: see the module."""
         counts = self._take(now=now)
-        if not counts:
+        aged = self._aged(counts)
+        if not aged:
             return
-        # What a process kept while it had nothing to do is of then, not of now.
-        second = int(self._seconds())
-        aged = {(source, second - counted): attempts for (source, counted), attempts in counts.items()}
         try:
             traffic.count(self._database, self._clock, aged)
         except NOT_NOW:
@@ -86,6 +83,15 @@ class Meter:
                 self._counts.update(counts)
         except Exception as error:  # noqa: BLE001 - the door of the counts: no result waits for them
             log("attempts.uncounted", count=counts.total(), error=told(error))
+
+    def _aged(self, counts: Counter[Stamped]) -> Counter[tuple[Source, int]]:
+        """Return the counts by source and age: what was kept while nothing came is of then, not of now."""
+        second = int(self._seconds())
+        aged: Counter[tuple[Source, int]] = Counter()
+        for (template, step, counted), attempts in counts.items():
+            if source := self._sources.get((template, step)):
+                aged[source, second - counted] += attempts
+        return aged
 
     def _take(self, *, now: bool) -> Counter[Stamped]:
         with self._lock:

@@ -98,9 +98,7 @@ class Watch:
             if index is None:
                 index = self._taken[pid, thread] = self._free_slot(pid)
         self._forget(index)
-        place = Place(self._memory, _HEADER + index * _SLOT.size, pid)
-        place.clear()
-        return place
+        return Place(self._memory, _HEADER + index * _SLOT.size, pid)
 
     def seats(self) -> Iterator[Seat]:
         """Yield every process that took a slot, with what it runs now."""
@@ -166,8 +164,10 @@ class Place:
         self._flag = start + _RUNNING_AT
         self._entries = _BESIDE + (start - _HEADER) // _SLOT.size * _ROOM
         self._free = deque(range(_ENTRIES))
-        self._places: dict[tuple[UUID, str, int], int] = {}
+        self._places: dict[tuple[int, str, int], int] = {}
         self._leaving = start + _ATTEMPT.size
+        self.clear()
+        _ATTEMPT.pack_into(memory, start, pid, 0, 0.0, 0, bytes(16), b"")
 
     @property
     def leaving(self) -> bool:
@@ -182,7 +182,9 @@ class Place:
     def show(self, running: Running) -> None:
         """Say which attempt runs from now on."""
         self._memory[self._flag] = 0
-        self._memory[self._start : self._start + _ATTEMPT.size] = _ATTEMPT.pack(
+        _ATTEMPT.pack_into(
+            self._memory,
+            self._start,
             self._pid,
             0,
             running.kill_at,
@@ -202,16 +204,16 @@ class Place:
         if self._free:
             number = self._free.popleft()
             at = self._entries + number * _ENTRY.size
-            entry = _ENTRY.pack(0, attempt, workflow_id.bytes, step.encode())
-            self._memory[at : at + _ENTRY.size] = entry
+            _ENTRY.pack_into(self._memory, at, 0, attempt, workflow_id.bytes, step.encode())
             self._memory[at] = 1
-            self._places[workflow_id, step, attempt] = number
+            # By the number of the id: that of a UUID is Python's to hash, several times a step.
+            self._places[workflow_id.int, step, attempt] = number
         self.clear()
 
     def recorded(self, attempts: Iterable[tuple[UUID, str, int]]) -> None:
         """Say that these are recorded; the steward's thread may say so, too."""
-        for key in attempts:
-            number = self._places.pop(key, None)
+        for workflow_id, step, attempt in attempts:
+            number = self._places.pop((workflow_id.int, step, attempt), None)
             if number is not None:
                 self._memory[self._entries + number * _ENTRY.size] = 0
                 self._free.append(number)
@@ -219,9 +221,6 @@ class Place:
     def clear(self) -> None:
         """Say that nothing runs."""
         self._memory[self._flag] = 0
-        self._memory[self._start : self._start + _ATTEMPT.size] = _ATTEMPT.pack(
-            self._pid, 0, 0.0, 0, bytes(16), b""
-        )
 
 
 def _name(step: bytes) -> str:

@@ -7,13 +7,15 @@ or by somebody's own SQL, is read as the end of the range: one row must not brea
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import psycopg2.extensions
 
 from app.domain.instants import EARLIEST, LATEST
 
 _TIMESTAMPTZ_OID = 1184
+_FIRST_YEAR: Final = EARLIEST.year
+_LAST_YEAR: Final = LATEST.year
 _read: Any = psycopg2.extensions.PYDATETIMETZ
 
 
@@ -34,4 +36,7 @@ def read(text: Any, cursor: Any) -> datetime | None:
     if instant.tzinfo is None:
         # What the driver makes of the infinities.
         return EARLIEST if text.startswith("-") else LATEST
+    if _FIRST_YEAR < instant.year < _LAST_YEAR:
+        # Each claim reads one: two comparisons of what has an offset would cost more than reading it.
+        return instant
     return min(max(instant, EARLIEST), LATEST)
