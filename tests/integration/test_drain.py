@@ -444,5 +444,5 @@ def test_what_was_parked_is_settled_by_its_own_drain_once_the_workflow_is_free(h
 
     assert states["d"] == "pending"
     assert sorted({states["b"], states["c"]}) == ["enqueued_for_orchestration"]
-    assert order == ["a", "b", "c", "d"]
+    assert (order[0], sorted(order[1:3]), order[3:]) == ("a", ["b", "c"], ["d"])
     assert harness.workflow(workflow_id).state == "complete"
