@@ -231,6 +231,9 @@ class Drain:
 
     def _claim(self, queue: str) -> None:
         """Claim what is due. Fewer than asked for means dry: what comes later brings a bell of its own."""
+        if self._is_stopping():
+            # The bell of what this worker gave back may reach it, too: nobody would end such a step.
+            return
         k = self._pace.k(queue)
         self._claimed_at = time.monotonic()
         claims = self._claim_up_to(queue, k)

@@ -84,6 +84,7 @@ class Watched:
         # A process that is killed takes what it has not told yet along.
         eventually(lambda: self.numbers(COMPLETE) == [20], timeout=60)
         site.submit(fail_on=[1], category="network")
+        eventually(lambda: self.numbers(COMPLETE) == [21], timeout=60)
         site.submit(die_on=[1])
         dead = [site.submit(give_up_on=[1]) for _ in range(3)]
         site.settle()

@@ -371,6 +371,24 @@ def test_only_the_echo_of_a_stop_is_an_interruption(
     assert [one.outcome for one in harness.attempts(workflow_id)] == [outcome]
 
 
+def test_worker_that_stops_claims_nothing_more(harness: Harness, database_url: str) -> None:
+    # Its own bells may still reach it: that of a step which it has just given back.
+    watch = Watch()
+    settings = harness.settings.model_copy(update={"database_url": database_url})
+    runtime = Runtime(settings, bell=harness.bell, clock=harness.clock)
+    drain = runtime.drain(harness.worker.id, watch, harness.handlers)
+    harness.publish(shape("one", {"a": ()}))
+    order = harness.play()
+    workflow_id = harness.submit("t/one", "x")
+    watch.stop()
+
+    drained = drain.run("steps")
+    runtime.database.dispose()
+
+    assert (drained.claimed, order, harness.states(workflow_id)) == (0, [], {"a": "enqueued"})
+    assert harness.attempts(workflow_id) == []
+
+
 def killed(returncode: int, *, wrapped: bool = False) -> None:
     error = subprocess.CalledProcessError(returncode, ["ffmpeg"])
     if wrapped:
