@@ -7,6 +7,7 @@ backend the app itself has. A workflow's id is made here, so a submit may be rep
 from __future__ import annotations
 
 import math
+import os
 import secrets
 import time
 from collections.abc import Iterable, Mapping
@@ -65,9 +66,18 @@ class Client:
     """
 
     def __init__(
-        self, app: Celery, *, timeout: float = 10.0, queue: str = QUEUE, by: str | None = None
+        self,
+        app: Celery,
+        *,
+        timeout: float = 10.0,
+        queue: str = QUEUE,
+        by: str | None = None,
+        token: str | None = None,
     ) -> None:
-        """`by`: who is recorded as the submitter; default: the app's name."""
+        """`token`: one of `remand token create`; default: REMAND_TOKEN, else none.
+
+        `by`: who is recorded, marked as claimed, where no token says it; default: the app's name.
+        """
         broker_url = app.conf.broker_write_url or app.conf.broker_url
         self._app = Celery(f"{app.main or 'app'}.remand", set_as_current=False)
         # Not `backend` and `broker`: those give way to CELERY_… variables in the environment.
@@ -90,6 +100,7 @@ class Client:
         self._queue = Queue(queue, no_declare=True)
         self._is_there = transport.transport.driver_type != "amqp"
         self._by = by or app.main or "celery"
+        self._headers = _headers(os.environ.get("REMAND_TOKEN", "") if token is None else token)
 
     def submit(
         self,
@@ -229,7 +240,9 @@ class Client:
         until = time.monotonic() + self._timeout
         try:
             self._find_queue(until)
-            result = self._app.send_task(name, kwargs=arguments, queue=self._queue, expires=self._timeout)
+            result = self._app.send_task(
+                name, kwargs=arguments, queue=self._queue, expires=self._timeout, headers=self._headers
+            )
             answer = result.get(timeout=max(0.1, until - time.monotonic()), disable_sync_subtasks=False)
         except CeleryTimeout:
             raise NoAnswer(
@@ -261,6 +274,11 @@ class Client:
                 if time.monotonic() > until:
                     raise CeleryTimeout from None
                 time.sleep(_POLL_FIRST_SECONDS)
+
+
+def _headers(token: str) -> dict[str, str]:
+    # A header, not an argument: senders' events and Flower show those.
+    return {"remand_token": token.strip()} if token.strip() else {}
 
 
 def _bounds(seconds: float) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The verbs as Celery tasks: any Celery client may call them by name, with JSON, and gets JSON back.
 
 An error of the product comes back as `{"error": {"code", "message", "hint", "details"}}`, so that a client
-needs none of our classes. Source: A14.
+needs none of our classes. Who may call what: `workers/callers.py`. Source: A14.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from celery import current_task
 from celery.worker.request import Request
 from pydantic import BaseModel, ConfigDict, ValidationError, validate_call
 
 from app.domain.errors import InputInvalid
 from app.engine import operate
 from app.engine import submit as submitting
-from app.engine.operate import Decided, Who
+from app.engine.masks import masked
+from app.engine.operate import Decided
 from app.engine.submit import Request as Submission
 from app.store.dlq import find_dead_letter
 from app.store.steps import steps_of
 from app.store.workflows import find_workflow
 from remand.errors import RemandError
 from workers import process
+from workers.callers import UNNAMED, admitted, who
 from workers.celery import app
 
 JSON = dict[str, Any]
@@ -62,7 +65,8 @@ def _command(name: str) -> Callable[[Callable[..., Any]], Any]:
         @wraps(verb)
         def answer(*args: Any, **kwargs: Any) -> JSON:
             try:
-                return {"ok": checked(*args, **kwargs)}
+                with admitted(name, current_task.request, kwargs.get("by")):
+                    return {"ok": checked(*args, **kwargs)}
             except ValidationError as error:
                 return {"error": _misused(name, error).to_dict()}
             except RemandError as error:
@@ -93,27 +97,27 @@ def submit(
     priority: int | None = None,
     id: UUID | None = None,  # noqa: A002 - as above
     tags: tuple[str, ...] = (),
-    by: str = "celery",
+    by: str = UNNAMED,
 ) -> JSON:
     """Submit one workflow; give `id` (a UUIDv7) to make a repeated call the same one."""
     request = Submission(input, key, priority, id, tags)
-    answer = submitting.submit(process.engine(), template, request, by=by)
+    answer = submitting.submit(process.engine(), template, request, by=who(by).by)
     return {"workflow_id": str(answer.workflow_id), "created": answer.created}
 
 
 @_command("remand.submit_many")
-def submit_many(template: str, requests: list[Wanted], by: str = "celery") -> list[JSON]:
+def submit_many(template: str, requests: list[Wanted], by: str = UNNAMED) -> list[JSON]:
     """Submit many workflows of one template: each with `input`, maybe `key`, `priority`, `id`, `tags`."""
     wanted = [Submission(one.input, one.key, one.priority, one.id, one.tags) for one in requests]
-    answers = submitting.submit_many(process.engine(), template, wanted, by=by)
+    answers = submitting.submit_many(process.engine(), template, wanted, by=who(by).by)
     return [{"workflow_id": str(answer.workflow_id), "created": answer.created} for answer in answers]
 
 
 @_command("remand.get")
 def get(workflow_id: str, steps: bool = False) -> JSON:
-    """Return a workflow's state, and its steps with their results if asked."""
-    database = process.runtime().database
-    workflow = find_workflow(database, workflow_id)
+    """Return a workflow's state, and its steps with their results if asked; what the API masks is masked."""
+    database, secret = process.runtime().database, process.runtime().settings.redact_keys
+    workflow = masked(find_workflow(database, workflow_id), secret)
     answer: JSON = {
         "workflow_id": str(workflow.id),
         "template": workflow.ref,
@@ -129,39 +133,39 @@ def get(workflow_id: str, steps: bool = False) -> JSON:
     if steps:
         answer["steps"] = {
             step.name: {"state": str(step.state), "attempt": step.attempt, "result": step.result}
-            for step in steps_of(database, workflow.id)
+            for step in (masked(one, secret) for one in steps_of(database, workflow.id))
         }
     return answer
 
 
 @_command("remand.cancel")
-def cancel(workflow_id: str, reason: str | None = None, by: str = "celery") -> JSON:
+def cancel(workflow_id: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Cancel a workflow."""
-    return _decided(operate.cancel(process.engine(), _workflow(workflow_id), _who(by, reason)))
+    return _decided(operate.cancel(process.engine(), _workflow(workflow_id), who(by, reason)))
 
 
 @_command("remand.pause")
-def pause(workflow_id: str, reason: str | None = None, by: str = "celery") -> JSON:
+def pause(workflow_id: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Hold a workflow: it starts no further step."""
-    return _decided(operate.pause_workflow(process.engine(), _workflow(workflow_id), _who(by, reason)))
+    return _decided(operate.pause_workflow(process.engine(), _workflow(workflow_id), who(by, reason)))
 
 
 @_command("remand.resume")
-def resume(workflow_id: str, reason: str | None = None, by: str = "celery") -> JSON:
+def resume(workflow_id: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Let a paused workflow go on."""
-    return _decided(operate.resume_workflow(process.engine(), _workflow(workflow_id), _who(by, reason)))
+    return _decided(operate.resume_workflow(process.engine(), _workflow(workflow_id), who(by, reason)))
 
 
 @_command("remand.pause_template")
-def pause_template(template: str, reason: str | None = None, by: str = "celery") -> JSON:
+def pause_template(template: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Hold all workflows of a template, those that are still to be submitted, too."""
-    return asdict(operate.pause_template(process.engine(), template, _who(by, reason)))
+    return asdict(operate.pause_template(process.engine(), template, who(by, reason)))
 
 
 @_command("remand.resume_template")
-def resume_template(template: str, reason: str | None = None, by: str = "celery") -> JSON:
+def resume_template(template: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Let the workflows of a paused template go on."""
-    return asdict(operate.resume_template(process.engine(), template, _who(by, reason)))
+    return asdict(operate.resume_template(process.engine(), template, who(by, reason)))
 
 
 @_command("remand.retry")
@@ -174,15 +178,15 @@ def retry(
     queue: str | None = None,
     priority: int | None = None,
     reason: str | None = None,
-    by: str = "celery",
+    by: str = UNNAMED,
 ) -> JSON:
     """Run a failed step again; a waiting one at once. `has_input`: null is meant as one, too."""
-    who = _who(by, reason)
+    decider = who(by, reason)
     decided = operate.retry_step(
         process.engine(),
         _workflow(workflow_id),
         step,
-        who,
+        decider,
         new_input=operate.KEEP if input is None and not has_input else input,
         queue=queue,
         priority=priority,
@@ -191,41 +195,39 @@ def retry(
 
 
 @_command("remand.resolve")
-def resolve(workflow_id: str, step: str, reason: str | None = None, by: str = "celery") -> JSON:
+def resolve(workflow_id: str, step: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Declare a step done by hand, without a result."""
-    return _decided(operate.resolve_step(process.engine(), _workflow(workflow_id), step, _who(by, reason)))
+    return _decided(operate.resolve_step(process.engine(), _workflow(workflow_id), step, who(by, reason)))
 
 
 @_command("remand.complete")
 def complete(
-    workflow_id: str, step: str, *, result: Any, reason: str | None = None, by: str = "celery"
+    workflow_id: str, step: str, *, result: Any, reason: str | None = None, by: str = UNNAMED
 ) -> JSON:
     """Complete a step by hand with a result."""
-    who = _who(by, reason)
-    return _decided(operate.complete_step(process.engine(), _workflow(workflow_id), step, who, result=result))
+    decider = who(by, reason)
+    return _decided(
+        operate.complete_step(process.engine(), _workflow(workflow_id), step, decider, result=result)
+    )
 
 
 @_command("remand.skip")
-def skip(workflow_id: str, step: str, reason: str | None = None, by: str = "celery") -> JSON:
+def skip(workflow_id: str, step: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """End a step and what is behind it alone, without results."""
-    return _decided(operate.skip_step(process.engine(), _workflow(workflow_id), step, _who(by, reason)))
+    return _decided(operate.skip_step(process.engine(), _workflow(workflow_id), step, who(by, reason)))
 
 
 @_command("remand.restart")
-def restart(workflow_id: str, step: str, reason: str | None = None, by: str = "celery") -> JSON:
+def restart(workflow_id: str, step: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Run a step and everything behind it anew."""
-    return _decided(operate.restart_from(process.engine(), _workflow(workflow_id), step, _who(by, reason)))
+    return _decided(operate.restart_from(process.engine(), _workflow(workflow_id), step, who(by, reason)))
 
 
 @_command("remand.requeue")
-def requeue(letter: str, reason: str | None = None, by: str = "celery") -> JSON:
+def requeue(letter: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Send the failed steps of a dead letter's workflow back to work; a workflow's id will do."""
     found = find_dead_letter(process.runtime().database, letter)
-    return _decided(operate.requeue_letter(process.engine(), found.id, _who(by, reason)))
-
-
-def _who(by: str, reason: str | None) -> Who:
-    return Who(by, reason, via="celery")
+    return _decided(operate.requeue_letter(process.engine(), found.id, who(by, reason)))
 
 
 def _workflow(workflow_id: str) -> UUID:

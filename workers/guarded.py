@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 from uuid import uuid4
 
@@ -19,15 +19,16 @@ from celery.worker.consumer.control import Control as CelerysControl
 from kombu.exceptions import ContentDisallowed, DecodeError
 from kombu.utils import json as wire_json
 
-from app.domain.wire import EMBEDDED, MAX_NAME, WireInvalid, check_content, read_command, read_task
+from app.domain.wire import EMBEDDED, MAX_NAME, TOKEN, WireInvalid, check_content, read_command, read_task
 from app.engine.set_aside import MAX_BODY_BYTES, MAX_FIELDS_BYTES
 from app.telemetry import log
 from remand.failure import storable
+from workers.celery import settings
 from workers.messages import UNREADABLE
 
 SET_ASIDE: Final = "remand.set_aside"
-_VOLATILE: Final = ("redelivered", "delivery_tag", "delivery_info", UNREADABLE)
-"""What transports add: a message that is delivered again has others."""
+_NOT_KEPT: Final = ("redelivered", "delivery_tag", "delivery_info", UNREADABLE, TOKEN)
+"""What transports add, which another delivery has otherwise; and what nobody may see."""
 _REASON_LENGTH: Final = 500
 
 
@@ -103,7 +104,11 @@ class Guarded(consumer.Consumer):
 
 
 class Mailbox(pidbox.Pidbox):
-    """Where commands of the remote control arrive."""
+    """Where commands of the remote control arrive; obeyed are those of the setting `commands.control`."""
+
+    def __init__(self, c: Any) -> None:
+        super().__init__(c)
+        self.node.handlers = handlers(settings.commands.control)
 
     def on_message(self, body: Any, message: Any) -> None:
         """Obey a command that can be read; say of any other that it was refused."""
@@ -129,6 +134,21 @@ class Mailbox(pidbox.Pidbox):
             },
             message,
         )
+
+
+def handlers(obeyed: Collection[str]) -> dict[str, Callable[..., Any]]:
+    """Return what is done at each command of the remote control: those that are not obeyed answer so."""
+    return {
+        name: handler if name in obeyed else _forbidden(name) for name, handler in control.Panel.data.items()
+    }
+
+
+def _forbidden(name: str) -> Callable[..., dict[str, str]]:
+    def refuse(_state: Any, **_arguments: Any) -> dict[str, str]:
+        log("control.forbidden", command=name)
+        return {"error": f"{name} is not among the setting commands.control of this worker"}
+
+    return refuse
 
 
 class Control(CelerysControl):
@@ -200,7 +220,7 @@ def _kept(message: Any, reason: str) -> dict[str, Any]:
 
 def _lasting(fields: Any) -> dict[Any, Any]:
     """Return what is the same when the message is delivered again."""
-    return {k: v for k, v in fields.items() if k not in _VOLATILE} if isinstance(fields, dict) else {}
+    return {k: v for k, v in fields.items() if k not in _NOT_KEPT} if isinstance(fields, dict) else {}
 
 
 def _bytes_of(body: Any) -> bytes:

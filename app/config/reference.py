@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.config.archive import ArchiveSettings
+from app.config.commands import CommandSettings
 from app.config.notify import NotifySettings, NotifyTarget
 from app.config.retention import RetentionSettings
 from app.config.settings import URLS, Settings
@@ -79,6 +80,7 @@ def _rows() -> Iterator[str]:
     yield from _table_rows(BreakerOverrides, ("breaker",), DEFAULT_BREAKER)
     yield from _table_rows(DlqSettings, ("dlq",), DlqSettings())
     yield from _table_rows(WebSettings, ("web",), WebSettings())
+    yield from _table_rows(CommandSettings, ("commands",), CommandSettings())
     yield from _table_rows(NotifySettings, ("notify",), NotifySettings())
     yield from _table_rows(ArchiveSettings, ("archive",), ArchiveSettings())
     yield from _table_rows(RetentionSettings, ("retention",), RetentionSettings())
@@ -86,7 +88,8 @@ def _rows() -> Iterator[str]:
 
 
 _TABLES = (
-    "retry", "retry_budget", "breaker", "dlq", "web", "notify", "archive", "retention", "staleness"
+    "retry", "retry_budget", "breaker", "dlq", "web", "commands", "notify", "archive", "retention",
+    "staleness",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from app.config.archive import ArchiveSettings
+from app.config.commands import CommandSettings
 from app.config.kinds import Count, Names, Seconds
 from app.config.notify import NotifySettings
 from app.config.retention import RetentionSettings
@@ -305,6 +306,9 @@ class Settings(BaseModel):
         default_factory=dict, description="The same for one dependency, by its name."
     )
     web: WebSettings = Field(default_factory=WebSettings, description="The server of API and dashboard.")
+    commands: CommandSettings = Field(
+        default_factory=CommandSettings, description="What workers obey that comes over the broker."
+    )
     notify: NotifySettings = Field(
         default_factory=NotifySettings, description="Whom to tell of what needs a person."
     )

@@ -18,8 +18,8 @@ PREFIX = "REMAND_"
 CONFIG_VARIABLE = "REMAND_CONFIG"
 TEST_PREFIX = "REMAND_TEST_"
 """Names the test suite reads; no setting begins like that."""
-OTHERS = (CONFIG_VARIABLE, TEST_PREFIX, "REMAND_USER", "REMAND_EMBEDDED_")
-"""Beginnings of variables that are no settings: the command line and the embedded servers read them."""
+OTHERS = (CONFIG_VARIABLE, TEST_PREFIX, "REMAND_USER", "REMAND_TOKEN", "REMAND_EMBEDDED_")
+"""Beginnings of variables that are no settings: command line, client and embedded servers read them."""
 
 Key: TypeAlias = tuple[str, ...]
 

@@ -18,6 +18,8 @@ from app.domain.instants import bounded, read_instant
 from app.domain.jsonvalue import first_problem
 
 MAX_NAME: Final = 255
+TOKEN: Final = "remand_token"  # noqa: S105 - the name of a header
+"""The header by which the sender of a verb is recognised: a token, as for the API."""
 _JSON: Final = ("application/json",)
 _ENCODINGS: Final = ("utf-8", "utf8", "us-ascii", "ascii", "binary")
 _MAX_PRIORITY: Final = 255
@@ -84,7 +86,7 @@ def read_task(headers: object, properties: object, payload: object) -> TaskMessa
         body = _body(payload[0], payload[1], _embedded(_mapping(payload[2], "body")))
     else:
         raise WireInvalid("its body is neither that of protocol 1 nor of protocol 2")
-    return TaskMessage(_headers(fields), body, _properties(properties))
+    return TaskMessage(_headers(fields, told), body, _properties(properties))
 
 
 def read_command(headers: object, payload: object, *, reply_exchange: str) -> Command:
@@ -112,7 +114,7 @@ def read_command(headers: object, payload: object, *, reply_exchange: str) -> Co
     )
 
 
-def _headers(fields: Mapping[Any, Any]) -> dict[str, Any]:
+def _headers(fields: Mapping[Any, Any], told: Mapping[Any, Any]) -> dict[str, Any]:
     task_id = _text(fields, "id", required=True)
     return {
         "lang": _text(fields, "lang") or "py",
@@ -130,6 +132,7 @@ def _headers(fields: Mapping[Any, Any]) -> dict[str, Any]:
         "kwargsrepr": "{}",
         "origin": _text(fields, "origin"),
         "ignore_result": _flag(fields, "ignore_result"),
+        TOKEN: _text(told, TOKEN),
     }
 
 

@@ -61,6 +61,8 @@ EventName = Literal[
     "message.refused",
     "message.set_aside",
     "control.refused",
+    "control.forbidden",
+    "command.refused",
     "queue.differs",
     "step_events.dropped",
     "sweep.ended",
@@ -291,6 +293,16 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "A message of Celery's remote control was not obeyed.",
             ("reason",),
+        ),
+        "control.forbidden": EventSpec(
+            ERROR,
+            "Somebody gave a worker a command of Celery's remote control that it does not obey.",
+            ("command",),
+        ),
+        "command.refused": EventSpec(
+            WARNING,
+            "A verb that came over the broker was refused: it needs a token, or a better one.",
+            ("command", "by", "code"),
         ),
         "bell.failed": EventSpec(
             WARNING,

@@ -21,6 +21,8 @@ _OF_LINES = frozenset({"event", "exception", "stack"})
 """What may have several lines on a console."""
 # A drain's own line says more than Celery's "received" and "succeeded" for the bell that woke it.
 _DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
+# Its debug lines have messages whole: what users gave, and by what their senders are known.
+_REPEATS_MESSAGES = "celery.pool"
 
 
 def write(level: int, event: str, fields: dict[str, object]) -> None:
@@ -56,6 +58,7 @@ def configure(
         logging.getLogger(name).setLevel(
             max(root.level, logging.WARNING) if root.level > logging.DEBUG else level
         )
+    logging.getLogger(_REPEATS_MESSAGES).setLevel(max(root.level, logging.INFO))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

@@ -13,6 +13,7 @@ from remand.client import Client, NoAnswer, Refused, new_id
 from tests.support.site import Site
 
 TIMEOUT_SECONDS = 60
+SITE_SETTINGS = {"commands": {"access": "open"}}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_a_submit_is_followed_to_its_results(client: Client, site: Site) -> None
     assert found["steps"]["a"] == {"state": "complete", "attempt": 1, "result": "first"}
     assert site.database.call(
         "select submitted_by from remand.workflows where id = %s", (order.workflow_id,)
-    ) == [("shop",)]
+    ) == [("claimed:shop",)]
 
 
 def test_a_submit_may_be_repeated(client: Client) -> None:

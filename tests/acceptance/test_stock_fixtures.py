@@ -88,8 +88,10 @@ def test_strange_app_submits_by_name_from_outside_and_from_inside_a_task(
     workflow = UUID(inside.get(timeout=60))
     eventually(lambda: site.workflow(workflow).state == "complete", timeout=60)
     assert site.steps(workflow)["c"].result == 17
-    assert site.workflow(workflow).submitted_by == "shop"
-    outside = "select count(*) from remand.workflows where submitted_by = 'celery' and state = 'complete'"
+    assert site.workflow(workflow).submitted_by == "claimed:shop"
+    outside = (
+        "select count(*) from remand.workflows where submitted_by = 'claimed:celery' and state = 'complete'"
+    )
     eventually(lambda: site.database.call(outside) == [(1,)], timeout=60)
     celery_setup.worker.kill()
     assert celery_setup.worker.container.status == "exited"

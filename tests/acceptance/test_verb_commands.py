@@ -12,6 +12,7 @@ from tests.support.site import Site
 from tests.support.waiting import eventually
 
 TIMEOUT_SECONDS = 60
+SITE_SETTINGS = {"commands": {"access": "open"}}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_a_paused_template_takes_submits_and_its_workflows_go_on_at_a_word(clien
     assert client.pause_template("site/one", reason="deploy")["changed"]
     held = client.submit("site/one", {}, tags=["eu"]).workflow_id
     found = client.get(held)
-    assert (found["paused"], found["paused_by"], found["tags"]) == (True, "desk", ["eu"])
+    assert (found["paused"], found["paused_by"], found["tags"]) == (True, "claimed:desk", ["eu"])
 
     client.resume_template("site/one")
 

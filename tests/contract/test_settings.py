@@ -9,6 +9,7 @@ import pytest
 import beat_schedule
 from app.config import Settings, settings_reference
 from app.config.archive import ArchiveSettings
+from app.config.commands import CommandSettings
 from app.config.notify import NotifySettings
 from app.config.retention import RetentionSettings
 from app.config.staleness import StalenessSettings
@@ -23,7 +24,7 @@ REFERENCE = (ROOT / "docs/reference/settings.md").read_text()
 TABLES = {
     "retry": RetryOverrides, "retry_budget": BudgetSpec, "breaker": BreakerOverrides, "dlq": DlqSettings,
     "web": WebSettings, "notify": NotifySettings, "archive": ArchiveSettings, "retention": RetentionSettings,
-    "staleness": StalenessSettings,
+    "staleness": StalenessSettings, "commands": CommandSettings,
 }  # fmt: skip
 SOURCES = "\n".join(
     path.read_text() for folder in ("app", "workers", "remand") for path in (ROOT / folder).rglob("*.py")

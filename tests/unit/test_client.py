@@ -29,3 +29,36 @@ def test_null_is_said_to_be_an_input_and_left_out_it_is_none(
     assert [{key: one[key] for key in ("input", "has_input") if key in one} for one in said] == [
         {}, {"input": {"n": 1}}, {"input": None, "has_input": True},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "variable", "sent"),
+    [
+        (None, None, {}),
+        (None, "", {}),
+        (None, "rmd_env\n", {"remand_token": "rmd_env"}),
+        ("rmd_own", "rmd_env", {"remand_token": "rmd_own"}),
+        ("", "rmd_env", {}),
+    ],
+)
+def test_a_token_is_sent_as_a_header(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, variable: str | None, sent: dict[str, str]
+) -> None:
+    monkeypatch.delenv("REMAND_TOKEN", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("REMAND_TOKEN", variable)
+    made = Client(Celery("shop", broker="memory://"), timeout=0.1, token=given)
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(made._app, "send_task", lambda *_, **more: calls.append(more) or Answered())
+    made.get("w")
+
+    assert calls[0]["headers"] == sent
+    assert not sent or sent["remand_token"] not in str(calls[0]["kwargs"])
+    assert "rmd_" not in repr(made)
+
+
+class Answered:
+    """What an answer is waited for by."""
+
+    def get(self, **_: Any) -> dict[str, Any]:
+        return {"ok": {}}

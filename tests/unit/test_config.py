@@ -229,7 +229,8 @@ def test_the_reference_names_every_key_with_a_meaning() -> None:
     rows = {line.split("|")[1].strip(" `"): line for line in settings_reference().splitlines()[2:]}
 
     tables = {
-        "retry", "retry_budget", "breaker", "dlq", "web", "notify", "archive", "retention", "staleness"
+        "retry", "retry_budget", "breaker", "dlq", "web", "commands", "notify", "archive", "retention",
+        "staleness",
     }  # fmt: skip
     assert set(Settings.model_fields) - tables <= set(rows)
     assert {f"retry.{name}" for name in RetryOverrides.model_fields} <= {

@@ -95,3 +95,12 @@ def test_body_that_is_not_json_is_refused(content_type: Any, encoding: Any) -> N
 def test_count_out_of_bounds_is_refused(value: Any) -> None:
     with pytest.raises(WireInvalid, match="its retries is no count"):
         read_task({**HEADERS, "retries": value}, None, [[], {}, None])
+
+
+def test_a_token_is_read_from_the_headers_alone() -> None:
+    assert (
+        read_task({**HEADERS, "remand_token": "rmd_a"}, None, [[], {}, {}]).headers["remand_token"] == "rmd_a"
+    )
+    assert read_task({}, None, {**HEADERS, "remand_token": "rmd_a"}).headers["remand_token"] is None
+    with pytest.raises(WireInvalid, match="remand_token"):
+        read_task({**HEADERS, "remand_token": ["rmd_a"]}, None, [[], {}, {}])
