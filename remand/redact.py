@@ -1,63 +1,68 @@
 """Mask secrets in text and in JSON values before they are logged, shown or stored.
 
-Two ways to find one: by the name of what holds it, and by the shape of the text (a password in a URL or in a
-libpq connection string, a bearer token, a token of the product's own). A best effort: it cannot know a secret
+Two ways to find one: by the name of what holds it (`remand.secret_names`, `remand.secret_values`), and by its
+shape or surroundings (`remand.secret_shapes`, `remand.secret_logins`). A best effort: it cannot know a secret
 that is called nothing and looks like nothing. When in doubt it masks: a hidden port costs a look, a shown
-password a night.
+password a night. Time is linear in the length of the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-MASK: Final = "[redacted]"
+from remand import secret_shapes
+from remand.secret_names import DEFAULT_KEYS, PASSWORDS, is_counted, plain
+from remand.secret_names import is_secret as _is_secret
+from remand.secret_shapes import MASK, looks_random
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-# Bounded and anchored, so that a megabyte of traceback costs one pass. A password may hold "/", "@" and "'".
-_URL_LOGIN = re.compile(
-    r"(?P<head>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://[^\s/:@'\"]{0,256}:)[^\s\"]{0,1024}(?=@)",
-    re.IGNORECASE,
+__all__ = ["DEFAULT_KEYS", "MASK", "is_clean", "is_secret", "redact_json", "redact_text"]
+
+# Most strings of a snapshot are words, ids and instants, in which nothing can be found.
+_HARMLESS: Final = re.compile(
+    r"[^\s=:%>]{0,14}|[a-z_]*+|\d{4}-\d\d-\d\dT[\d:.]{1,20}(?:Z|[+-]\d\d:\d\d)?"
+    r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 )
-# Every secret below is told by a space, a colon or an equals sign, or is a token of ours. Most strings of a
-# snapshot are words, ids and instants, which have none that counts.
-_HARMLESS = re.compile(r"[^\s=:]*|\d{4}-\d\d-\d\dT[\d:.]{1,20}(?:Z|[+-]\d\d:\d\d)?")
-_BEARER = re.compile(r"\b(?P<head>(?:Bearer|Basic|Token)\s+)[A-Za-z0-9+/._~=-]{8,}", re.IGNORECASE)
-_OWN_TOKEN = re.compile(r"\brmd_[A-Za-z0-9_-]{20,}")
-_DSN_PASSWORD = re.compile(
-    r"(?P<head>\b(?:ssl)?(?:password|passwd|pwd)\s{0,4}=\s{0,4})(?:'(?:[^'\\]|\\.)*'?|[^\s;&'\"]+)",
-    re.IGNORECASE,
-)
+_OF_LOGINS: Final = (
+    "://", "sig", "hmac=", "jwt=", "key=", "code=", "auth=", "session=", "sid=", "ticket=", "assertion=",
+    "bearer", "basic", "digest", "jdbc:oracle:", "@tcp(", "@unix(", "curl", "sshpass", "identified", "-us",
+)  # fmt: skip
+"""One of these is in each text in which `remand.secret_logins` finds anything, whatever its letters' case."""
+_ACTOR: Final = re.compile(r"token:[a-z0-9][a-z0-9._@+-]{0,63}")
 
 
-def redact_text(text: str, keys: Iterable[str] = ()) -> str:
-    """Return the text with passwords in URLs and DSNs, bearer tokens and the values of secret keys masked.
+def redact_text(text: str, keys: Iterable[str] = DEFAULT_KEYS) -> str:
+    """Return the text without secrets: values of what a key names, logins, keys and tokens by their shape.
 
-    Knows `key=value`, `key: value`, `"key": "value"` and `'key': 'value'`; a key counts when
-    one of `keys` is in it.
+    A name counts when one of `keys` is in it; those of passwords always do.
     """
-    if "rmd_" not in text and _HARMLESS.fullmatch(text):
+    return text if _HARMLESS.fullmatch(text) else _masked(text, tuple(keys))
+
+
+def _masked(text: str, keys: tuple[str, ...]) -> str:
+    if is_clean(text, keys):
         return text
-    return _masked(text, keys)
+    # Loaded where there is something to look for: commands that mask nothing do not pay for their patterns.
+    from remand.secret_logins import mask_logins  # noqa: PLC0415
+    from remand.secret_values import mask_values  # noqa: PLC0415
+
+    text = secret_shapes.mask_private_keys(text)
+    text = mask_logins(text, text.casefold())
+    return secret_shapes.mask_shapes(mask_values(text, _with_passwords(keys)))
 
 
-def _masked(text: str, keys: Iterable[str]) -> str:
-    if "://" in text:
-        text = _URL_LOGIN.sub(rf"\g<head>{MASK}", text)
-    text = _BEARER.sub(rf"\g<head>{MASK}", text)
-    if "rmd_" in text:
-        text = _OWN_TOKEN.sub(f"rmd_{MASK}", text)
-    text = _DSN_PASSWORD.sub(rf"\g<head>{MASK}", text)
-    pattern = _key_values(tuple(keys))
-    return text if pattern is None else pattern.sub(_mask_value, text)
+@lru_cache(maxsize=64)
+def _with_passwords(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*PASSWORDS, *keys)))
 
 
-def redact_json(value: Any, keys: Iterable[str]) -> Any:
+def redact_json(value: Any, keys: Iterable[str] = DEFAULT_KEYS) -> Any:
     """Return a copy of a JSON value in which the value of every secret key is masked, at any depth.
 
-    Strings are masked as `redact_text` does. The input is not changed; depth is limited by memory alone.
+    Strings are masked as `redact_text` does; so is what `{"name": …, "value": …}` or a pair in a list calls a
+    secret. The input is not changed; depth is limited by memory alone.
     """
     names = tuple(keys)
     root: list[Any] = [None]
@@ -67,17 +72,46 @@ def redact_json(value: Any, keys: Iterable[str]) -> Any:
         if isinstance(node, Mapping):
             copy: dict[Any, Any] = dict.fromkeys(node, MASK)
             target[place] = copy
-            pending.extend((copy, k, v) for k, v in node.items() if not is_secret(str(k), names))
+            hidden = _named_value(node, names)
+            pending.extend(
+                (copy, k, v) for k, v in node.items() if k != hidden and not _hides(str(k), v, names)
+            )
         elif isinstance(node, (list, tuple)):
             items: list[Any] = [None] * len(node)
             target[place] = items
             pending.extend((items, i, v) for i, v in enumerate(node))
+            if _is_pair(node, names):
+                pending[-1] = (items, 1, MASK)
+        elif isinstance(node, str):
+            is_actor = isinstance(place, str) and place.endswith("by") and _ACTOR.fullmatch(node)
+            target[place] = node if is_actor else redact_text(node, names)
         else:
-            target[place] = redact_text(node, names) if isinstance(node, str) else node
+            target[place] = node
     return root[0]
 
 
-def is_clean(text: str, keys: Iterable[str]) -> bool:
+def _hides(name: str, value: Any, keys: tuple[str, ...]) -> bool:
+    return _is_secret(name, keys) and not (isinstance(value, (int, float)) and is_counted(name))
+
+
+def _named_value(node: Mapping[Any, Any], keys: tuple[str, ...]) -> Any:
+    """Return the key of the value in `{"name": "DB_PASSWORD", "value": …}`, None for anything else."""
+    if "value" not in node or not isinstance(node["value"], str):
+        return None
+    name = node.get("name", node.get("key"))
+    return "value" if isinstance(name, str) and _is_secret(name, keys) else None
+
+
+def _is_pair(node: Sequence[Any], keys: tuple[str, ...]) -> bool:
+    """Say whether a list is a header or the like, `["X-Token", "a1b2c3d4"]`, and not two names."""
+    match node:
+        case [str() as name, str() as value]:
+            return _is_secret(name, keys) and (" " in value or looks_random(value, 8))
+        case _:
+            return False
+
+
+def is_clean(text: str, keys: Iterable[str] = DEFAULT_KEYS) -> bool:
     """Say at a glance whether there is nothing in a text that the functions here would mask.
 
     Of any text, or of a JSON value's whose letters are not escaped. False: there may be something.
@@ -92,51 +126,15 @@ def is_clean(text: str, keys: Iterable[str]) -> bool:
 @lru_cache(maxsize=64)
 def _tell_tales(keys: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return words of which a text has all of one entry wherever something is masked, the longest first."""
-    # The last two are an "i" to a pattern that ignores case, not to `casefold`.
-    shapes = ("://", "bearer", "basic", "token", "rmd_", "password", "passwd", "pwd", "\u0131", "i\u0307")
-    named = (sorted((w for w in _plain(key).split("_") if w), key=len, reverse=True) for key in keys)
+    shapes = (*_OF_LOGINS, *(one.casefold() for one in secret_shapes.NEEDLES))
+    named = (
+        sorted((w for w in plain(key).split("_") if w), key=len, reverse=True)
+        for key in _with_passwords(keys)
+    )
     entries = dict.fromkeys(tuple(words) for words in [*([one] for one in shapes), *named] if words)
     return tuple((words[0], words[1:]) for words in entries)
 
 
-def is_secret(name: str, keys: Iterable[str]) -> bool:
+def is_secret(name: str, keys: Iterable[str] = DEFAULT_KEYS) -> bool:
     """Say whether a name has the words of a key in it: `dbPassword`, `X-Api-Key`, but not `tokenizer`."""
     return _is_secret(name, tuple(keys))
-
-
-@lru_cache(maxsize=1024)
-def _is_secret(name: str, keys: tuple[str, ...]) -> bool:
-    words = f"_{_plain(name)}_"
-    return any(_has(words, _plain(key)) for key in keys)
-
-
-def _has(words: str, key: str) -> bool:
-    # "apikey" is to match "api_key" and "API-Key": written together as well as apart.
-    return bool(key) and (f"_{key}_" in words or f"_{key}s_" in words or f"_{key.replace('_', '')}_" in words)
-
-
-@lru_cache(maxsize=4096)
-def _plain(name: str) -> str:
-    return "_".join(_WORDS.findall(name)).lower()
-
-
-@lru_cache(maxsize=64)
-def _key_values(keys: tuple[str, ...]) -> re.Pattern[str] | None:
-    parts = [
-        part for key in keys if (part := "[_-]?".join(re.escape(w) for w in _plain(key).split("_") if w))
-    ]
-    if not parts:
-        return None
-    camel = "|".join("".join(w.capitalize() for w in _plain(key).split("_")) for key in keys)
-    snake = rf"(?:[A-Za-z0-9]{{1,40}}[_-]){{0,4}}(?i:{'|'.join(parts)})s?(?:[_-][A-Za-z0-9]{{1,40}}){{0,4}}"
-    name = rf"(?<![A-Za-z0-9])(?:{snake}|[a-z][A-Za-z0-9]{{0,40}}?(?:{camel})s?)"
-    quoted = r"\\\"[^\"]*\"?|\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?"
-    return re.compile(
-        rf"(?P<head>(?P<quote>\\?[\"']?){name}(?P=quote)\s{{0,4}}(?:=>|[:=])\s{{0,4}})"
-        rf"(?P<value>{quoted}|[^\s,;&\"'(){{}}\[\]]+)"
-    )
-
-
-def _mask_value(match: re.Match[str]) -> str:
-    quote = next((q for q in ('\\"', '"', "'") if match["value"].startswith(q)), "")
-    return f"{match['head']}{quote}{MASK}{quote}"

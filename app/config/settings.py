@@ -22,7 +22,7 @@ from app.domain.budget import BudgetSpec
 from app.domain.dead_letters import DlqSettings
 from app.domain.retry import RetryOverrides
 from app.domain.rules import MAX_RULES, RuleSpec
-from remand.redact import redact_text
+from remand.redact import DEFAULT_KEYS, redact_text
 
 URLS = ("database_url", "broker_url")
 """Settings that hold passwords."""
@@ -258,12 +258,9 @@ class Settings(BaseModel):
         description="Largest snapshot kept with a dead letter, in bytes of JSON.",
     )
     redact_keys: Names = Field(
-        (
-            "password", "passwd", "secret", "token", "api_key", "apikey", "access_key", "private_key",
-            "authorization", "cookie", "credential", "card_number", "cvv", "cvc", "ssn",
-        ),
+        DEFAULT_KEYS,
         description="Parts of field names whose values are masked in logs and snapshots (whole list).",
-    )  # fmt: skip
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="Least severe level that is logged."
     )

@@ -20,7 +20,7 @@ def test_the_corpus_is_large_and_of_many_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "precision", "recall"), [("known.txt", 0.56, 0.42), ("held_out.txt", 0.82, 0.55)]
+    ("name", "precision", "recall"), [("known.txt", 0.97, 0.99), ("held_out.txt", 0.95, 0.93)]
 )
 def test_secrets_are_hidden_and_the_rest_is_left(name: str, precision: float, recall: float) -> None:
     found = score(list(lines(name)), lambda text: redact_text(text, KEYS))
