@@ -17,8 +17,12 @@ def report(error: RemandError, *, as_json: bool) -> None:
 
 
 def show(code: str, message: str, hint: str, details: Mapping[str, object], *, as_json: bool) -> None:
-    """Show any error in the form of the product's own."""
+    """Show any error in the form of the product's own, secrets in its texts masked."""
+    from remand.redact import redact_json, redact_text  # noqa: PLC0415 - only errors need it
+
+    message, hint = redact_text(message), redact_text(hint)
     if as_json:
+        details = redact_json(dict(details))
         streams.print_json({"error": {"code": code, "message": message, "hint": hint, "details": details}})
     else:
         streams.complain(code, message, hint)

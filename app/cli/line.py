@@ -41,7 +41,9 @@ def _run(arguments: Sequence[str], *, owns_process: bool) -> int:
     except (ReaderGone, OutputLost):
         raise
     except Exception as error:  # noqa: BLE001 - the door: whatever a bug raises is shown, with an exit code
-        sys.stderr.write(printable(traceback.format_exc()))
+        from remand.redact import redact_text  # noqa: PLC0415 - only a bug needs it
+
+        sys.stderr.write(printable(redact_text(traceback.format_exc())))
         message = f"{type(error).__name__}: {error}"
         errors.show("INTERNAL", message, "this is a bug: please report it", {}, as_json=as_json)
         return 1

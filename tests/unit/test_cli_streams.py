@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from app.cli import streams
+from app.cli import errors, streams
 from app.cli.line import run
 from app.cli.output import Output, facts, table
 from app.domain.printable import printable
@@ -174,3 +174,13 @@ def test_a_link_is_never_broken(capsys: pytest.CaptureFixture[str], monkeypatch:
 
     told = capsys.readouterr().out
     assert told.count(url) == 3
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_errors_on_the_command_line_hold_no_secret(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    said = "cannot reach redis://app:hunter2x@cache/0 with token => hunter2x9"
+    errors.show("X", said, said, {"url": "redis://:hunter2x@cache", "password": "hunter2x"}, as_json=as_json)
+
+    shown = capsys.readouterr()
+    assert "hunter2x" not in shown.out + shown.err
+    assert "cache/0" in shown.out + shown.err
