@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,10 @@ from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from celery import Celery
+from celery.backends.rpc import RPCBackend
 from celery.exceptions import TimeoutError as CeleryTimeout
+from celery.result import task_join_will_block
+from kombu.common import maybe_declare
 from kombu.entity import Queue
 from kombu.exceptions import OperationalError
 
@@ -44,6 +48,22 @@ class Refused(RemandError):
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(str(error["message"]), hint=str(error["hint"]), details=error["details"])
         self.code = str(error["code"])  # type: ignore[misc]  # each refusal brings its own
+
+
+class Replies(RPCBackend):
+    """Celery's `rpc://`, which waits for a broker that is away for ever: here, one more try."""
+
+    def on_task_call(self, producer: Any, task_id: str) -> None:  # noqa: ARG002 - Celery's signature
+        """Declare the queue of replies before a task is sent."""
+        if not task_join_will_block():
+            maybe_declare(self.binding(producer.channel), retry=True, **_ONE_MORE_TRY)
+
+
+class _Own(threading.local):
+    """What each thread has of its own, as Celery's backend is: the connection on which it calls."""
+
+    connection: Any = None
+    pid: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +101,7 @@ class Client:
         broker_url = app.conf.broker_write_url or app.conf.broker_url
         self._app = Celery(f"{app.main or 'app'}.remand", set_as_current=False)
         # Not `backend` and `broker`: those give way to CELERY_… variables in the environment.
-        self._app.backend_cls = "rpc://"
+        self._app.backend_cls = "remand.client:Replies"
         self._app.conf.update(
             broker_read_url=broker_url,
             broker_write_url=broker_url,
@@ -96,6 +116,7 @@ class Client:
         transport = self._app.connection_for_write()
         self._broken = (OperationalError, *transport.connection_errors)
         self._timeout = timeout
+        self._own = _Own()
         # The service's workers declare it, and know how: who does so first decides that for all.
         self._queue = Queue(queue, no_declare=True)
         self._is_there = transport.transport.driver_type != "amqp"
@@ -241,16 +262,23 @@ class Client:
         try:
             self._find_queue(until)
             result = self._app.send_task(
-                name, kwargs=arguments, queue=self._queue, expires=self._timeout, headers=self._headers
+                name,
+                kwargs=arguments,
+                queue=self._queue,
+                expires=self._timeout,
+                headers=self._headers,
+                connection=self._connection(),
             )
             answer = result.get(timeout=max(0.1, until - time.monotonic()), disable_sync_subtasks=False)
         except CeleryTimeout:
+            self._listen_anew()
             raise NoAnswer(
                 f"{name} got no answer within {self._timeout:g} s",
                 hint=f"start a worker on queue {self._queue.name} that uses this broker",
                 details=details,
             ) from None
         except self._broken as error:
+            self._listen_anew()
             raise NoAnswer(
                 f"{name} got no answer, the broker is not usable: {redact_text(str(error))}",
                 hint="whether the call arrived is not known: repeat it with the same id or key",
@@ -259,6 +287,22 @@ class Client:
         if "error" in answer:
             raise Refused(answer["error"])
         return answer["ok"]
+
+    def _connection(self) -> Any:
+        if self._own.connection is None or self._own.pid != os.getpid():
+            # A forked child must not speak on its parent's.
+            self._own.connection, self._own.pid = self._app.connection_for_write(), os.getpid()
+        return self._own.connection
+
+    def _listen_anew(self) -> None:
+        """Let the next call open connections of its own: these may be dead, or silent without a word.
+
+        Celery keeps the one on which answers come for good, also when it is closed.
+        """
+        self._app.backend.result_consumer.on_after_fork()
+        connection, self._own.connection = self._own.connection, None
+        if connection is not None:
+            connection.collect()
 
     def _find_queue(self, until: float) -> None:
         """Wait for the first worker that ever listens: RabbitMQ drops what it has no queue for.

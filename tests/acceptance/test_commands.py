@@ -10,6 +10,7 @@ import pytest
 from celery import Celery
 
 from remand.client import Client, NoAnswer, Refused, new_id
+from tests.support.link import DOWN, Link
 from tests.support.site import Site
 
 TIMEOUT_SECONDS = 60
@@ -51,6 +52,26 @@ def test_a_submit_is_followed_to_its_results(client: Client, site: Site) -> None
     assert site.database.call(
         "select submitted_by from remand.workflows where id = %s", (order.workflow_id,)
     ) == [("claimed:shop",)]
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["cut", "silent"])
+def test_a_client_outlives_a_broker_that_was_away(site: Site, forgets: bool) -> None:
+    with (
+        Link(site.settings.broker_url) as link,
+        Celery("shop", broker=link.url, set_as_current=False) as shop,
+    ):
+        client = Client(shop, timeout=4)
+        client.submit("site/one", {})
+        for _ in range(2):
+            if forgets:
+                link.swallow((DOWN,))
+            else:
+                link.refuse()
+            with pytest.raises(NoAnswer):
+                client.submit("site/one", {})
+            link.heal(forgets=forgets)
+            assert client.submit("site/one", {}).created
+        client._app.close()
 
 
 def test_a_submit_may_be_repeated(client: Client) -> None:
