@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from app.engine import fail
+from app.store.session import NOT_NOW
 from workers import process
 from workers.celery import app
 
 
-@app.task(name="remand.drain_failures", ignore_result=True)
+@app.task(name="remand.drain_failures", ignore_result=True, throws=NOT_NOW)
 def drain_failures(queue: str) -> int:
     """Decide on the failed attempts of a retry queue until it is dry; return how many."""
     applied = fail.drain_failures(process.engine(), queue)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from app.store.session import NOT_NOW
 from workers import process
 from workers.celery import app
 
 
-@app.task(name="remand.drain", ignore_result=True)
+@app.task(name="remand.drain", ignore_result=True, throws=NOT_NOW)
 def drain(queue: str) -> int:
     """Run the steps of a queue until it is dry; return how many ended well."""
     return process.drain().run(queue).completed
