@@ -92,7 +92,7 @@ screenshots: install ## Take the docs' pictures of the dashboard (needs Chromium
 ## Test ---------------------------------------------------------------------------------------------
 
 .PHONY: test test-light test-heavy test-unit test-libraries
-.PHONY: test-services test-services-light test-services-heavy test-broker services-named
+.PHONY: test-services test-services-light test-services-heavy test-broker chaos services-named
 test: ## Run the whole suite, on embedded servers unless REMAND_TEST_* name others
 	@status=0; $(MAKE) test-light || status=1; $(MAKE) test-heavy || status=1; exit $$status
 
@@ -116,7 +116,10 @@ test-services-heavy: install services-named
 	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m "servers and not once" tests/acceptance $(ARGS)
 
 test-broker: install services-named ## Only what needs a broker: a further one on a database that is tested
-	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m "broker and not once" tests/integration tests/acceptance $(ARGS)
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m "broker and not once" tests/integration tests/acceptance tests/faults/test_chaos.py $(ARGS)
+
+chaos: install ## Thousands of workflows under random faults (ARGS="--minutes 10 --broker rabbitmq"); one JSON line last
+	@$(BIN)/python -m tests.chaos $(ARGS)
 
 services-named:
 	@: "$${REMAND_TEST_DATABASE_URL:?name the PostgreSQL server to test on}" \

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -94,9 +94,9 @@ def _rabbitmq(url: str, worker: int) -> Iterator[str]:
         return
     with (Path(tempfile.gettempdir()) / "remand-test-rabbitmq.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _delete_queues(url)
+        delete_queues(url)
         yield url
-        _delete_queues(url)
+        delete_queues(url)
 
 
 def _rabbitmqctl(*arguments: str) -> bool:
@@ -106,8 +106,9 @@ def _rabbitmqctl(*arguments: str) -> bool:
     return subprocess.run([program, "-q", *arguments], capture_output=True, check=False).returncode == 0
 
 
-def _delete_queues(url: str) -> None:
+def delete_queues(url: str, names: Iterable[str] = QUEUES) -> None:
+    """Delete queues, with what lies in them."""
     with kombu.Connection(url) as connection:
-        for name in QUEUES:
+        for name in names:
             with connection.channel() as channel:
                 channel.queue_delete(name)

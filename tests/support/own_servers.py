@@ -9,28 +9,32 @@ import socket
 import subprocess
 from pathlib import Path
 
+import kombu
 import redis
 
 from app.embedded import binaries, launch
 from app.embedded.stack import Stack, free_port
+from tests.support.brokers import QUEUES, delete_queues
 from tests.support.servers import POSTGRES_OPTIONS
 from tests.support.waiting import eventually
 
 
 class OwnBroker:
-    """A Redis-protocol broker that keeps nothing: a restart empties it."""
+    """A Redis-protocol broker that keeps nothing, so that a restart empties it; unless it is to keep all."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keeps: bool = False) -> None:
         self._folder = folder
+        self._keeps = "yes" if keeps else "no"
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"redis://127.0.0.1:{self._port}/0"
 
     def start(self) -> None:
         command = [str(binaries.find().broker), "--port", str(self._port), "--bind", "127.0.0.1"]
+        command += ["--save", "", "--appendonly", self._keeps]
         with (self._folder / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(
-                launch.command([*command, "--save", "", "--appendonly", "no"], death_signal=signal.SIGKILL),
+                launch.command(command, death_signal=signal.SIGKILL),
                 stdout=log,
                 stderr=log,
                 cwd=self._folder,
@@ -47,6 +51,16 @@ class OwnBroker:
         self.stop()
         self.start()
 
+    def freeze(self, *, thaw: bool = False) -> None:
+        """Let it keep its connections and say nothing, or speak again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT if thaw else signal.SIGSTOP)
+
+    def empty(self) -> None:
+        """Lose every message, as a server does whose data are gone."""
+        with self.client() as client:
+            client.flushall()
+
     def client(self) -> redis.Redis:
         """Return a connection that the caller closes."""
         return redis.Redis.from_url(self.url)
@@ -54,6 +68,82 @@ class OwnBroker:
     def _answers(self) -> bool:
         with contextlib.suppress(redis.RedisError), self.client() as client:
             return bool(client.ping())
+        return False
+
+
+class OwnRabbit:
+    """A node of RabbitMQ with its data in a folder, beside whatever else runs on this machine."""
+
+    PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+    """What Debian's own script starts, after it has become another user."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "rabbit"
+        self._folder.mkdir()
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"amqp://guest:guest@127.0.0.1:{self._port}//"
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        return os.access(cls.PROGRAM, os.X_OK)
+
+    def start(self) -> None:
+        with (self._folder / "rabbit.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                launch.command([str(self.PROGRAM)], death_signal=signal.SIGKILL),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+                env=self._environment(),
+                start_new_session=True,
+            )
+        eventually(self._answers, timeout=60, message="RabbitMQ does not start")
+
+    def stop(self) -> None:
+        """Kill it with all its processes. Idempotent."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(30)
+
+    def freeze(self, *, thaw: bool = False) -> None:
+        """Let it keep its connections and say nothing, or speak again."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGCONT if thaw else signal.SIGSTOP)
+
+    def empty(self) -> None:
+        """Lose every queue, while it runs, with whoever listens to it."""
+        delete_queues(self.url, (*QUEUES, "side"))
+
+    def _environment(self) -> dict[str, str]:
+        for name in ("env.conf", "rabbitmq.conf"):
+            (self._folder / name).touch()
+        files = {
+            "CONF_ENV_FILE": "env.conf",
+            "CONFIG_FILE": "rabbitmq.conf",
+            "ENABLED_PLUGINS_FILE": "plugins",
+        }
+        folders = {"MNESIA_BASE": "data", "LOG_BASE": "log", "PID_FILE": "pid"}
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self._folder),
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODENAME": f"remand-test-{self._port}@localhost",
+            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODE_PORT": str(self._port),
+            "RABBITMQ_DIST_PORT": str(free_port()),
+            **{f"RABBITMQ_{name}": str(self._folder / path) for name, path in {**files, **folders}.items()},
+        }
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, f"it ended: see {self._folder}"
+        with contextlib.suppress(OSError, kombu.exceptions.OperationalError):
+            with kombu.Connection(self.url, connect_timeout=2) as connection:
+                connection.ensure_connection(max_retries=1, timeout=2)
+            return True
         return False
 
 
@@ -76,10 +166,10 @@ class OwnPostgres:
             self._stack.stop()
             self._stack = None
 
-    def kill(self) -> None:
-        """Kill the postmaster; its children notice and end."""
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Kill the postmaster; its children notice and end. SIGQUIT: as `pg_ctl stop -m immediate` does."""
         pid = int((self._data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
         eventually(lambda: not self._accepts(), timeout=30)
 
     def restart(self) -> None:
