@@ -13,6 +13,7 @@ import pytest
 
 from app.config.web import OWN_PATHS
 from app.domain.access import LEAST_ROLE, Permission, Role
+from app.domain.errors import AccessInvalid
 from tests.support.web import ROUTES, Web
 
 PUBLIC = "public"
@@ -190,6 +191,30 @@ def test_a_token_without_a_scope_may_everything_else(web: Web, left_out: Permiss
     }
 
     assert wrong == {}
+
+
+@pytest.mark.parametrize("only", list(Permission))
+def test_a_token_with_one_scope_may_what_it_says_and_nothing_else(web: Web, only: Permission) -> None:
+    client = web.program(Role.ADMIN, scopes=[only])
+
+    wrong = {
+        route: status
+        for route, status in tried(client).items()
+        if not route.startswith("POST /login")
+        and ((status == 403) == (TABLE[route] in {only, PUBLIC, ANYBODY}) or status in {401, 500})
+    }
+
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("scope", list(Permission))
+def test_no_scope_lifts_a_token_above_its_role(web: Web, role: Role, scope: Permission) -> None:
+    if role.includes(LEAST_ROLE[scope]):
+        assert web.program(role, scopes=[scope]).get("/api/v1/openapi.json").status_code == 200
+        return
+    with pytest.raises(AccessInvalid):
+        web.program(role, scopes=[scope])
 
 
 def test_no_path_of_ours_can_be_the_one_the_dashboard_stands_beneath() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 from pathlib import Path
 
 import kombu
+import psycopg2
 import redis
 
 from app.embedded import binaries, launch
@@ -147,6 +149,44 @@ class OwnRabbit:
         return False
 
 
+class TlsBroker:
+    """A Redis that speaks TLS alone, if any on this machine can."""
+
+    def __init__(self, folder: Path, certificate: Path, key: Path) -> None:
+        self._folder = folder
+        self._files = ("--tls-cert-file", str(certificate), "--tls-key-file", str(key))
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_port()
+
+    def start(self) -> bool:
+        """Start it; False: none here can."""
+        found = [shutil.which(name) for name in ("redis-server", "valkey-server")]
+        for program in filter(None, (*found, str(binaries.find().broker))):
+            command = [program, "--port", "0", "--bind", "127.0.0.1", "--save", "", *self._files]
+            command += ["--tls-port", str(self.port), "--tls-auth-clients", "no"]
+            with (self._folder / "broker.log").open("ab") as log:
+                self._process = subprocess.Popen(
+                    launch.command(command, death_signal=signal.SIGKILL),
+                    stdout=log,
+                    stderr=log,
+                    cwd=self._folder,
+                )
+            eventually(lambda: self._process.poll() is not None or self._listens(), timeout=30)  # type: ignore[union-attr]
+            if self._process.poll() is None:
+                return True
+        return False
+
+    def stop(self) -> None:
+        """Kill it. Idempotent."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
 class OwnPostgres:
     """A Postgres with its data in a folder."""
 
@@ -159,6 +199,20 @@ class OwnPostgres:
     def start(self) -> None:
         self._stack = Stack(self._data, postgres_options=POSTGRES_OPTIONS, **self._ports)
         self.url = self._stack.start().database_url
+
+    def encrypt(self, certificate: Path, key: Path) -> None:
+        """Let it speak TLS from the next connection on."""
+        cluster = self._data / "postgres"
+        owner = cluster.stat()
+        for source, name in ((certificate, "server.crt"), (key, "server.key")):
+            (cluster / name).write_bytes(source.read_bytes())
+            (cluster / name).chmod(0o600)
+            os.chown(cluster / name, owner.st_uid, owner.st_gid)
+        with contextlib.closing(psycopg2.connect(self.url)) as connection:
+            connection.autocommit = True
+            with connection.cursor() as cursor:
+                cursor.execute("alter system set ssl = on")
+                cursor.execute("select pg_reload_conf()")
 
     def stop(self) -> None:
         """Stop it as `pg_ctl stop -m fast` does. Idempotent."""
