@@ -37,7 +37,17 @@ def test_another_encoding_is_refused_with_the_command_that_makes_a_good_one(fore
 
 
 @pytest.mark.parametrize(
-    "arguments", [("config", "check"), ("doctor",), ("migrate",), ("migrate", "--dry"), ("workflow", "list")]
+    "arguments",
+    [
+        ("config", "check"),
+        ("doctor",),
+        ("migrate",),
+        ("migrate", "--dry"),
+        ("workflow", "list"),
+        ("submit", "t/any"),
+        ("worker",),
+        ("serve", "--port", "0"),
+    ],
 )
 def test_every_command_refuses_it(
     command: Callable[..., str], foreign_url: str, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
