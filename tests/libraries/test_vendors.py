@@ -14,6 +14,7 @@ from remand.rules.rule import NEVER
 from tests.libraries.vendors import Labelled, Vendor
 from tests.libraries.vendors.held import HELD
 from tests.libraries.vendors.opened import OPENED
+from tests.libraries.vendors.stand_ins import vendors
 
 NOW = datetime(2026, 10, 1, tzinfo=UTC)
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -88,5 +89,9 @@ def figures(vendors: list[Vendor], *, show: bool) -> str:
 
 
 if __name__ == "__main__":
-    print(figures(OPENED, show="--show" in sys.argv))
-    print(figures(HELD, show=False))
+    files = [name for name in sys.argv[1:] if name.endswith(".txt")]
+    for file in files:
+        print(figures(vendors(file), show="--show" in sys.argv))
+    if not files:
+        print(figures(OPENED, show="--show" in sys.argv))
+        print(figures(HELD, show=False))
