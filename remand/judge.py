@@ -146,17 +146,19 @@ def _texts(facts: Facts, look: Look) -> Classification | None:
             return _found(facts, rule, "")
     if (rule := _first(look.book.find("text", "*"), "any class", facts, look)) is not None:
         return _found(facts, rule, "")
-    return _status_in_text(facts, look)
+    return _code_in_text(facts, look)
 
 
-def _status_in_text(facts: Facts, look: Look) -> Classification | None:
-    status = facts.status_in_text()
-    if status is None:
-        return None
-    for key in (status, f"{status // 100}xx"):
-        shown = f"HTTP {status} in the text"
-        if (rule := _first(look.book.find("status", key), shown, facts, look)) is not None:
-            return _found(facts, rule, f"HTTP {status}", 0.6)
+def _code_in_text(facts: Facts, look: Look) -> Classification | None:
+    state, status = facts.sqlstate_in_text(), facts.status_in_text()
+    codes: list[tuple[Kind, Key, str]] = []
+    if state is not None:
+        codes += [("sqlstate", state, f"SQLSTATE {state}"), ("sqlstate", state[:2], f"SQLSTATE {state}")]
+    if status is not None:
+        codes += [("status", status, f"HTTP {status}"), ("status", f"{status // 100}xx", f"HTTP {status}")]
+    for kind, key, shown in codes:
+        if (rule := _first(look.book.find(kind, key), f"{shown} in the text", facts, look)) is not None:
+            return _found(facts, rule, shown, 0.6)
     return None
 
 

@@ -130,8 +130,8 @@ _READERS: Final = (
     _reader("gai", system.gai_in_text, roots=system.GAI_IN_TEXT_ROOTS),
     _reader("errno", system.errnos, "errno"),
     _reader("status", _refused, _STATUS_HOLDERS),
-    _reader("api_code", _api_codes, _VENDORS),
-    _reader("code_word", _code_words, _VENDORS),
+    _reader("api_code", _api_codes, _VENDORS, {"pyhive", "prestodb"}),
+    _reader("code_word", _code_words, _VENDORS, {"pyhive", "prestodb"}),
     _reader("status", _statuses, _STATUS_HOLDERS),
 )
 """In the order in which codes are asked: the most telling first."""

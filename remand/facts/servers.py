@@ -44,7 +44,9 @@ def sqlstates(facts: Subject) -> Iterator[Key]:
         # pg8000 hands over the server's fields as they come; pyodbc puts the state before the text.
         code = item(first, "C") if isinstance(first, dict) else first if "pyodbc" in facts.roots else None
     if isinstance(code, str) and len(code) == 5:
-        yield code
+        # Vertica's own states are those of PostgreSQL with a V for the P.
+        is_vertica = "vertica_python" in facts.roots and code[2] == "V"
+        yield f"{code[:2]}P{code[3:]}" if is_vertica else code
 
 
 def mysql(facts: Subject) -> Iterator[Key]:

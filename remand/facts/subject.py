@@ -22,6 +22,8 @@ _BODY_LIMIT: Final = 65536
 _STATUS_IN_TEXT = re.compile(
     r"\b(?:HTTP(?:/[\d.]+)?|status(?: code)?|too many)[ :=]+([45]\d\d)\b", re.IGNORECASE
 )
+_STATUS_IN_FRONT = re.compile(r"\A[\[(]?([45]\d\d)[\])]?:?\s+\S")
+_SQLSTATE_IN_TEXT = re.compile(r"\bsqlstate\b['\"]?[ :=\[('\"]{1,4}([0-9A-Z]{5})\b", re.IGNORECASE)
 AMQP_ROOTS: Final = frozenset({"amqp", "pika", "aiormq", "aio_pika"})
 SMTP_ROOTS: Final = frozenset({"smtplib", "aiosmtplib"})
 _OWN_CODE_ROOTS: Final = AMQP_ROOTS | SMTP_ROOTS | {"pymongo", "kafka", "aiokafka"}
@@ -255,8 +257,16 @@ class Subject:
         return None
 
     def status_in_text(self) -> int | None:
+        """Return the status that the message names; clients of libraries put it in front, without a word."""
         found = _STATUS_IN_TEXT.search(self.text)
+        if found is None and self.profile.installed:
+            found = _STATUS_IN_FRONT.search(self.text)
         return int(found.group(1)) if found else None
+
+    def sqlstate_in_text(self) -> str | None:
+        """Return the SQLSTATE that the message names, as Hive, Spark, Db2, JDBC and ODBC tell it."""
+        found = _SQLSTATE_IN_TEXT.search(self.text)
+        return found.group(1).upper() if found else None
 
 
 def _status_values(subject: Subject) -> Iterator[object]:

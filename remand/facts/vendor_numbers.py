@@ -1,14 +1,16 @@
 """Read the numbers and names that a vendor puts inside one class: Oracle, SQL Server, Kafka, mail servers.
 
 Each is yielded as the vendor's own tables have it, after the name of the table: `ORA-00060`, `MSSQL-1205`,
-`CLICKHOUSE-241`, `KAFKA-29`, `SNOWFLAKE-390100`, `IMAP-OVERQUOTA`, `POP-SYS/TEMP`, `COSMOS-410`,
-`Neo.TransientError.General.DatabaseUnavailable` and the parts it is made of.
+`CLICKHOUSE-241`, `KAFKA-29`, `ARANGO-1200`, `GREMLIN-598`, `NTSTATUS-C0000022`, `SNOWFLAKE-390100`,
+`IMAP-OVERQUOTA`, `POP-SYS/TEMP`, `COSMOS-410`, `Neo.TransientError.General.DatabaseUnavailable` and the parts
+it is made of.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from typing import Final
 
 from remand.facts.reading import HOSTILE, item, read
@@ -18,6 +20,7 @@ from remand.rules.rule import Key
 _ORACLE = re.compile(r"\b(?:ORA|DPY|DPI|TNS|PLS)-\d{4,5}\b")
 _MSSQL_IN_ODBC = re.compile(r"\[SQL Server\].{0,2000}?\((\d{1,6})\) \(SQL|\((\d{3,6})\) \(SQL", re.DOTALL)
 _CLICKHOUSE = re.compile(r"\bcode: (\d{1,4})\b", re.IGNORECASE)
+_NTSTATUS = re.compile(r"\b0x(c0[0-9a-f]{6})\b", re.IGNORECASE)
 _RESPONSE_CODE = re.compile(r"\[([A-Z][A-Z-]{2,25}(?:/[A-Z]+)?)[ \]]")
 
 
@@ -65,6 +68,24 @@ def _snowflake(facts: Subject) -> Iterator[Key]:
         yield f"SNOWFLAKE-{number}"
 
 
+def _arango(facts: Subject) -> Iterator[Key]:
+    number = facts.get("error_code")
+    # A conflict of the caller's own revision (412) stays one; a write that met another (409) passes.
+    if isinstance(number, int) and facts.status != HTTPStatus.PRECONDITION_FAILED:
+        yield f"ARANGO-{number}"
+
+
+def _gremlin(facts: Subject) -> Iterator[Key]:
+    number = facts.get("status_code")
+    if isinstance(number, int):
+        yield f"GREMLIN-{number}"
+
+
+def _ntstatus(facts: Subject) -> Iterator[Key]:
+    for found in _NTSTATUS.finditer(facts.text):
+        yield f"NTSTATUS-{found[1].upper()}"
+
+
 def _imap(facts: Subject) -> Iterator[Key]:
     for found in _RESPONSE_CODE.finditer(facts.text):
         yield f"IMAP-{found[1]}"
@@ -97,6 +118,9 @@ _READERS: Final[dict[str, Callable[[Subject], Iterator[Key]]]] = {
     "poplib": _pop,
     "snowflake": _snowflake,
     "azure": _cosmos,
+    "arango": _arango,
+    "gremlin_python": _gremlin,
+    **dict.fromkeys(("smbprotocol", "impacket"), _ntstatus),
     "neo4j": _neo4j,
 }
 """By the package of the class."""

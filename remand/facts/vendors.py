@@ -17,6 +17,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{3,80}")
 _OF_PARTS = re.compile(r"[A-Za-z0-9]+(?:[_.:-][A-Za-z0-9]+)+|[A-Za-z]*[a-z][A-Z]\w*")
 _LONGEST: Final = 80
 """Characters of a code; what is longer is a sentence."""
+_PRODUCT_LETTERS: Final = 3
 _SAID: Final = frozenset(
     {
         "type",
@@ -32,7 +33,16 @@ _SAID: Final = frozenset(
     }
 )
 _OWN_CODES: Final = ("type", "code", "error_code", "error_name", "errorcode", "error_type")
-_NAMES_OF_CODES: Final = ("type", "code", "errorCode", "error_code", "reason", "status")
+_NAMES_OF_CODES: Final = (
+    "type",
+    "code",
+    "errorCode",
+    "error_code",
+    "errorName",
+    "errorType",
+    "reason",
+    "status",
+)
 _PHRASES: Final[dict[int, str]] = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -41,6 +51,9 @@ def vendor_codes(facts: Subject) -> tuple[str, ...]:
     body, own = facts.body, facts.get("error")
     if isinstance(body, (list, tuple)):  # Salesforce answers with a list of errors
         body = item(body, 0)
+    told = item(facts.get("args"), 0)
+    if body is None and isinstance(told, Mapping):  # PyHive passes on what Presto answered
+        body = told
     if body is None and facts.present.isdisjoint(_SAID) and not _is_like_mapping(facts.response):
         return ()
     error = item(body, "error") if isinstance(body, Mapping) else None
@@ -133,10 +146,19 @@ def words_of(code: str) -> tuple[str, ...]:
 def words_of_class(name: str) -> tuple[str, ...]:
     """Return the ends of the name of a class, the longest first: `shop.RateLimitError` ends in `…ratelimit`.
 
-    A first word such as `Invalid` is yielded last (`invalid…`), where it is not all there is.
+    First words such as `Invalid` or `NonExistent` are yielded last (`invalid…`), where they are not all there
+    is. What stands before them is dropped: `Error`, and the product (`SMBUnsupportedFeature` of smbprotocol).
     """
     words = [word.lower() for word in _WORDS.findall(name.rpartition(".")[2])]
     while words and words[-1] in {"exception", "error", "err", "fault", "failure", "warning"}:
         words.pop()
+    while len(words) > 1 and _is_in_front(words[0], name.partition(".")[0].lower()):
+        del words[0]
     ends = [f"…{''.join(words[-count:])}" for count in (3, 2, 1) if count <= len(words)]
-    return (*ends, f"{words[0]}…") if len(words) > 1 else tuple(ends)
+    starts = [f"{''.join(words[:count])}…" for count in (2, 1) if count < len(words)]
+    return (*ends, *starts)
+
+
+def _is_in_front(word: str, package: str) -> bool:
+    is_product = len(word) >= _PRODUCT_LETTERS and (package.startswith(word) or package.endswith(word))
+    return is_product or word in {"error", "err"}

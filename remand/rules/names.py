@@ -37,7 +37,8 @@ RULES: Final = (
             "…connectionreset …connectionrefused …connectiondropped …connectionaborted "
             "…disconnected …disconnect "
             "…unreachable …notconnected …transport …socket …eof …interface …nohostavailable "
-            "…serverdisconnected …resolution …hostunreachable"
+            "…serverdisconnected …resolution …hostunreachable "
+            "…sessiondeleted …sessionexpired …sessionclosed …sessionlost …sessioninvalidated …leaseexpired"
         ),
         NETWORK,
         "the name says that a connection failed",
@@ -90,7 +91,9 @@ RULES: Final = (
             "…retryable …tryagain …internal …internalserver …server …servererror …badgateway "
             "…gateway …gatewaytimeout …down …locked …busy …conflict …concurrentmodification "
             "…inprogress …notready …deadlock …deadlockdetected …interrupted …cancelled …canceled …aborted "
-            "…leaderchanged …notleader …stale …operational …serializationfailure …shuttingdown …maintenance"
+            "…invalidresponse …badresponse …malformedresponse …unexpectedresponse …emptyresponse …badjson "
+            "…invalidjsonresponse …invalidnonce …leaderchanged …notleader "
+            "…stale …operational …serializationfailure …shuttingdown …maintenance"
         ),
         TRANSIENT,
         "the name says that it will pass",
@@ -108,7 +111,9 @@ RULES: Final = (
             "…invalidcredentials "
             "…nocredentials …notauthenticated …notauthorized …invalidtoken …tokenexpired …token "
             "…apikey …invalidapikey …missingapikey …invalidauth …signature …invalidsignature "
-            "…accountsuspended …insufficientprivileges …insufficientpermissions …expiredtoken "
+            "…accesscontrol …logon …passwordexpired …credentialsexpired …passwordmustchange "
+            "…accountdisabled …accountlocked …accountexpired …accountsuspended "
+            "…insufficientprivileges …insufficientpermissions …expiredtoken "
         ),
         PERMISSION,
         "the name says that a login or a right was refused",
@@ -125,6 +130,7 @@ RULES: Final = (
             "…deserialization …malformed "
             "…integrity …constraint …constraintviolation …uniqueviolation …alreadyexists "
             "…exists …duplicate …duplicatekey "
+            "illegal… …collision …namecollision …sizeexceeded …illegalinput "
             "…toolarge …toolong …payloadtoolarge …unprocessableentity …mismatch …typemismatch …badvalue "
             "…schema …outofrange …lengthrequired …uritoolong …format …invalid …data"
         ),
@@ -142,8 +148,8 @@ RULES: Final = (
             "…unsupportedoperation …notallowed …methodnotallowed …configuration …config …misconfigured "
             "…improperlyconfigured …syntax …programming …usage …deprecated …gone …deleted …disabled "
             "…preconditionfailed …failedprecondition …notacceptable …mediatype …dataloss "
-            "…unknown …certificate …certificateverification …invalidcertificate …consumed "
-            ""
+            "unsupported… nonexistent… nosuch… …unsupportedfeature …unknowncommand …unknownmethod …compacted "
+            "…unknown …certificate …certificateverification …invalidcertificate …consumed"
         ),
         PERMANENT,
         "the name says that the thing is not there, or cannot be done",

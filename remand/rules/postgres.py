@@ -47,6 +47,14 @@ RULES: Final = (
     ),
     Rule("sql.connection", "sqlstate", ("08",), NETWORK, "the connection to the database failed", _PG),
     Rule(
+        "vertica.cluster",
+        "sqlstate",
+        ("V1",),
+        NETWORK,
+        "a node of the cluster was lost",
+        "https://docs.vertica.com/latest/en/error-messages/ (class V1)",
+    ),
+    Rule(
         "sql.protocol", "sqlstate", ("08P01",), NETWORK, "the connection is out of step", _PG, confidence=0.7
     ),
     Rule(

@@ -427,10 +427,22 @@ RULES: Final = (
         confidence=0.75,
     ),
     Rule(
+        "word.full",
+        "code_word",
+        _codes(
+            "…diskfull …storagefull …leftondevice …outofmemory …insufficientstorage …insufficientresources"
+        ),
+        RESOURCE,
+        "disk, memory or storage of the service is used up",
+        _WORDS_SOURCE,
+        confidence=0.75,
+    ),
+    Rule(
         "word.unavailable",
         "code_word",
         _codes(
-            "…unavailable …timeout …timedout …internalerror …servererror …internalfailure …internal …busy"
+            "…unavailable …timeout …timedout …internalerror …servererror …internalfailure …internal …busy "
+            "…down …notresponding …notavailable …maintenance"
         ),
         TRANSIENT,
         "the service failed or is not ready",

@@ -202,15 +202,18 @@ def test_a_librarys_class_is_judged_by_its_name_a_users_is_not() -> None:
 def test_every_table_of_numbers_is_read_by_some_rule() -> None:
     tables = {str(key).partition("-")[0].partition(".")[0] for key in BOOK.table("vendor")}
     assert tables == {
-        "ORA",
-        "DPY",
-        "MSSQL",
+        "ARANGO",
         "CLICKHOUSE",
-        "KAFKA",
-        "SNOWFLAKE",
-        "IMAP",
-        "POP",
         "COSMOS",
+        "DPY",
+        "GREMLIN",
+        "IMAP",
+        "KAFKA",
+        "MSSQL",
+        "NTSTATUS",
         "Neo",
+        "ORA",
+        "POP",
+        "SNOWFLAKE",
     }
     assert {"oracledb", "pyodbc", "pymssql", "snowflake"} <= VENDOR_ROOTS

@@ -7,11 +7,14 @@ message | right categories`. Names without a dot stand in the part's module. `re
 
 from __future__ import annotations
 
+import ast
 import json
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from tests.libraries.vendors import Labelled, Vendor
@@ -32,7 +35,9 @@ class Table:
             names, attributes, message, right = (part.strip() for part in line.split("|"))
             name, _, bases = names.partition("<")
             mro = [self._qualified(base.strip()) for base in bases.split(",") if base.strip()]
-            yield Labelled(right, stand_in(self._qualified(name.strip()), mro, attributes, message))
+            exc = stand_in(self._qualified(name.strip()), mro, attributes, message)
+            with as_if_installed(*(one.partition(".")[0] for one in (self.module, *mro))):
+                yield Labelled(right, exc)
 
     def _qualified(self, name: str) -> str:
         return name if "." in name else f"{self.module}.{name}"
@@ -48,10 +53,25 @@ def vendors(file: str) -> list[Vendor]:
     return found
 
 
+@contextmanager
+def as_if_installed(*packages: str) -> Iterator[None]:
+    """Let these packages look as those of libraries do that are installed."""
+    missing = {package for package in packages if package not in sys.modules and package != "builtins"}
+    for package in missing:
+        sys.modules[package] = ModuleType(package)
+        sys.modules[package].__file__ = f"/opt/site-packages/{package}/__init__.py"
+    try:
+        yield
+    finally:
+        for package in missing:
+            del sys.modules[package]
+
+
 def stand_in(name: str, bases: list[str], attributes: str, message: str) -> BaseException:
     made = fake_class(name, bases)
     exc: BaseException = made.__new__(made, message)
-    exc.args = (message,)
+    # Some drivers hand over the server's fields as they come.
+    exc.args = (ast.literal_eval(message) if message.startswith("{'") else message,)
     facts: dict[str, Any] = json.loads(attributes or "{}")
     cause = facts.pop("cause", None)
     exc.__dict__.update(said=message, **{key: _value(key, value) for key, value in facts.items()})
