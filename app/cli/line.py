@@ -41,7 +41,7 @@ def _run(arguments: Sequence[str], *, owns_process: bool) -> int:
     except (ReaderGone, OutputLost):
         raise
     except Exception as error:  # noqa: BLE001 - the door: whatever a bug raises is shown, with an exit code
-        from remand.redact import redact_text  # noqa: PLC0415 - only a bug needs it
+        from remand.redact import redact_text
 
         sys.stderr.write(printable(redact_text(traceback.format_exc())))
         message = f"{type(error).__name__}: {error}"
