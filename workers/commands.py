@@ -6,6 +6,7 @@ needs none of our classes. Who may call what: `workers/callers.py`. Source: A14.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import wraps
@@ -17,6 +18,7 @@ from celery.worker.request import Request
 from pydantic import BaseModel, ConfigDict, ValidationError, validate_call
 
 from app.domain.errors import InputInvalid
+from app.domain.text import check_arguments
 from app.engine import operate
 from app.engine import submit as submitting
 from app.engine.masks import masked
@@ -31,6 +33,8 @@ from workers.callers import UNNAMED, admitted, who
 from workers.celery import app
 
 JSON = dict[str, Any]
+_DOCUMENTS = ("input", "result", "requests")
+"""Arguments that are JSON, with limits of their own."""
 
 
 class Discreet(Request):
@@ -60,11 +64,13 @@ class Wanted(BaseModel):
 
 def _command(name: str) -> Callable[[Callable[..., Any]], Any]:
     def register(verb: Callable[..., Any]) -> Any:
-        checked = validate_call(verb)
+        checked, signature = validate_call(verb), inspect.signature(verb)
 
         @wraps(verb)
         def answer(*args: Any, **kwargs: Any) -> JSON:
             try:
+                given = signature.bind_partial(*args, **kwargs).arguments
+                check_arguments(given, documents=_DOCUMENTS)
                 with admitted(name, current_task.request, kwargs.get("by")):
                     return {"ok": checked(*args, **kwargs)}
             except ValidationError as error:

@@ -32,6 +32,8 @@ __all__ = [
     "EXPLAIN", "ROOT", "RUN", "START", "USER_VARIABLE", "WORK", "By", "Cli", "Group", "Reason", "WorkflowId",
     "operator", "run_verb",
 ]  # fmt: skip
+_DOCUMENTS = ("input", "result")
+"""Arguments that are JSON, with a limit of their own."""
 
 
 class Cli:
@@ -132,7 +134,10 @@ def run_verb(
     """
     out = Output(as_json=as_json)
     cli = Cli(out, config)
+    from app.domain.text import check_arguments
+
     try:
+        check_arguments(arguments, documents=_DOCUMENTS)
         function(cli, **arguments)
     except RemandError as error:
         errors.report(error, as_json=out.as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,6 +16,7 @@ from app.domain.errors import InputInvalid
 from app.domain.instants import read_instant
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
+from app.domain.text import check_arguments
 from app.engine.context import Engine
 from app.engine.operate import KEEP
 from app.store.steps import get_step
@@ -28,21 +29,20 @@ _TEXTS = (
 )  # fmt: skip
 
 
+_DOCUMENTS = ("input", "result")
+
+
 async def read(request: Request) -> dict[str, str]:
     """Return the fields of a form, trimmed; those left empty are not there."""
     form = await request.form()
-    _check_texts(one for one in form.values() if isinstance(one, str))
+    check_arguments(form, documents=_DOCUMENTS)
     return {name: value.strip() for name, value in form.items() if isinstance(value, str) and value.strip()}
 
 
 async def check_address(request: Request) -> None:
-    """Refuse an address that no search could take. Raises InputInvalid."""
-    _check_texts([*request.query_params.values(), *map(str, request.path_params.values())])
-
-
-def _check_texts(texts: Iterable[str]) -> None:
-    if any("\0" in one for one in texts):
-        raise InputInvalid("a text with a NUL character in it cannot be stored or searched for")
+    """Refuse an address that no search could take. Raises TextInvalid."""
+    check_arguments(request.query_params)
+    check_arguments({name: str(value) for name, value in request.path_params.items()})
 
 
 def letters(given: QueryParams | Mapping[str, str]) -> LetterFilter:

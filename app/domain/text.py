@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
 from app.domain.errors import TextInvalid
 from app.domain.jsonvalue import first_problem
@@ -25,3 +26,23 @@ def check_text(text: str, what: str, *, longest: int = MAX_NAME) -> str:
     if len(text) > longest:
         raise TextInvalid(f"the {what} has {len(text):,} characters", hint=f"at most {longest:,}")
     return text
+
+
+def check_arguments(given: Mapping[str, Any], *, documents: Collection[str] = ()) -> None:
+    """Look at every text among a call's arguments, as a door does before anything else: lists of texts, too.
+
+    `documents` name those that are JSON or a definition: these have limits of their own.
+
+    Raises:
+        TextInvalid: one holds NUL or a lone surrogate, or is longer than any text may be.
+    """
+    for name, value in given.items():
+        if name not in documents:
+            for text in _texts(value):
+                check_text(text, name.replace("_", " "), longest=MAX_PROSE)
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        return (value,)
+    return [one for one in value if isinstance(one, str)] if isinstance(value, (list, tuple)) else ()

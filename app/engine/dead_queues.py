@@ -12,6 +12,7 @@ from app.domain.dead_letters import DEFAULT_QUEUE
 from app.domain.errors import DeadQueueChained, DeadQueueInUse, DeadQueueNotFound, InputInvalid, NameTaken
 from app.domain.queues import BUILT_IN
 from app.domain.template.model import NAME_PATTERN, RESERVED_QUEUES
+from app.domain.text import MAX_PROSE, check_text
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import audit, dead_queues
@@ -51,6 +52,7 @@ def create_dead_queue(
         DeadQueueChained: steps run in a queue of that name, or it has a dead queue itself.
     """
     check_name(name)
+    check_text(description, "description", longest=MAX_PROSE)
     _check_limit(size_limit)
     with engine.database.begin() as connection:
         dead_queues.lock(connection)
@@ -80,6 +82,7 @@ def change_dead_queue(
         InputInvalid: the limit will not do.
         DeadQueueNotFound: there is none of that name.
     """
+    check_text(description or "", "description", longest=MAX_PROSE)
     _check_limit(size_limit)
     given = {"description": description, "size_limit": size_limit}
     after = {key: value for key, value in given.items() if value is not None}

@@ -15,6 +15,7 @@ from uuid import UUID
 from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.instants import bounded
 from app.domain.states import GroupState
+from app.domain.text import MAX_PROSE, check_text
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import audit, dlq, groups
@@ -82,6 +83,7 @@ def assign_group(
         IllegalMove: somebody else has it, or it is resolved; the message says who.
         InputInvalid: the name is empty.
     """
+    check_text(owner, "owner")
     if not owner.strip():
         raise InputInvalid("a group is assigned to somebody: give a name")
 
@@ -180,10 +182,12 @@ def note_group(engine: Engine, group_id: UUID, text: str, who: Who) -> None:
     """Add a note to a group, whatever its state; what looks like a secret in it is masked.
 
     Raises:
-        InputInvalid: the note is empty or too long.
+        InputInvalid: the note is empty.
+        TextInvalid: it cannot be stored, or is too long.
     """
-    if not text.strip() or len(text) > engine.settings.input_max_bytes:
-        raise InputInvalid("a note needs text" if not text.strip() else "the note is too long")
+    if not text.strip():
+        raise InputInvalid("a note needs text")
+    check_text(text, "note", longest=MAX_PROSE)
     masked = redact_text(text.strip(), engine.settings.redact_keys)
     with engine.database.begin() as connection:
         groups.lock_group(connection, group_id)

@@ -20,6 +20,7 @@ from app.store.workflows import NewWorkflow, Submitted, insert_workflows
 from app.telemetry import log, traces
 
 CLOCKS_DIFFER = timedelta(days=1)
+_OLDEST = timedelta(days=366)
 CHUNK = 500
 """Workflows stored by one statement; a larger submit is several of them in order."""
 
@@ -79,25 +80,34 @@ def _new_workflow(
     template = published.template
     if request.priority is not None and not 0 <= request.priority <= 9:
         raise InputInvalid(f"priority {request.priority} is not 0 to 9", details={"position": position})
-    if request.id is not None and request.id.version != 7:
-        raise InputInvalid(
-            f"id {request.id} is of version {request.id.version}: ids are UUIDv7, which sort by time",
-            details={"position": position},
-        )
-    made = new_id()
-    if request.id is not None and instant_of(request.id) > instant_of(made) + CLOCKS_DIFFER:
-        raise InputInvalid(
-            f"id {request.id} is of {instant_of(request.id):%Y-%m-%d}, which is to come",
-            hint="make ids with a clock that is right: they say where a workflow is stored",
-            details={"position": position},
-        )
     return NewWorkflow(
-        request.id or made,
+        _id(request.id, position),
         validate_input(template, request.input, engine.settings.input_max_bytes),
         identity_key(template, request.input, request.key),
         template.priority if request.priority is None else request.priority,
         tuple(check_labels(request.tags, "tag")),
     )
+
+
+def _id(given: UUID | None, position: int) -> UUID:
+    """Return the id of a workflow: a new one, or the one given, whose time must be near ours."""
+    made = new_id()
+    if given is None:
+        return made
+    wrong = None
+    if given.version != 7:
+        wrong = f"of version {given.version}: ids are UUIDv7, which sort by time"
+    elif instant_of(given) > instant_of(made) + CLOCKS_DIFFER:
+        wrong = f"of {instant_of(given):%Y-%m-%d}, which is to come"
+    elif instant_of(given) < instant_of(made) - _OLDEST:
+        wrong = f"of {instant_of(given):%Y-%m-%d}, more than a year ago"
+    if wrong is not None:
+        raise InputInvalid(
+            f"id {given} is {wrong}",
+            hint="make ids with a clock that is right: they say where a workflow is stored",
+            details={"position": position},
+        )
+    return given
 
 
 def _log(published: PublishedTemplate, answers: Sequence[Submitted]) -> None:

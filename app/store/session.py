@@ -31,6 +31,7 @@ psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs la
 
 NOT_NOW = (DatabaseUnreachable, Busy)
 """Nothing is known to be done, and another try may do it."""
+_NO_TEXT = "a text holds NUL or a lone surrogate, which Postgres cannot store"
 
 
 class Database:
@@ -61,6 +62,7 @@ class Database:
                 # What values were sent stands in no error: not in a log, not on a page, not on a terminal.
                 hide_parameters=True,
             )
+            sa.event.listen(self._engine, "handle_error", _refuse_text)
             self._pid = pid
         return self._engine
 
@@ -104,6 +106,8 @@ class Database:
             driver.autocommit = True
             with driver.cursor() as cursor:
                 yield cursor
+        except UnicodeEncodeError:
+            raise ValueRefused(_NO_TEXT) from None
         except psycopg2.Error as error:
             how = ending_of(error, is_closed=bool(driver.closed))
             if how is None:
@@ -127,9 +131,9 @@ class Database:
         with self.cursor() as cursor:
             try:
                 cursor.execute(sql, arguments)
-            except ValueError as error:
+            except ValueError:
                 # The driver's own: a NUL, or a letter that the client's encoding lacks.
-                raise ValueRefused(f"a value cannot be sent to Postgres: {error}") from error
+                raise ValueRefused(_NO_TEXT) from None
             return cursor.fetchall() if cursor.description else []
 
     def check(self) -> None:
@@ -189,6 +193,13 @@ class Database:
             if how.drops:
                 connection.invalidate()
             raise translated(self.url, error, how) from cleaned(error)
+
+
+def _refuse_text(context: Any) -> None:
+    """Say of a text that the driver cannot send what it is: the doors' checks come first, this holds all."""
+    error = context.original_exception
+    if isinstance(error, UnicodeEncodeError) or (type(error) is ValueError and "NUL" in str(error)):
+        raise ValueRefused(_NO_TEXT) from None
 
 
 def translated(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 
-from app.domain.errors import InputInvalid, TextInvalid
+from app.domain.errors import InputInvalid, TextInvalid, ValueRefused
 from app.domain.instants import LATEST
 from app.engine.operate import Who
 from app.engine.submit import Request, submit
-from app.store.ids import instant_of
+from app.store.ids import first_id_at, instant_of
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 
@@ -37,6 +39,24 @@ def test_id_of_a_day_to_come_is_refused(harness: Harness) -> None:
     harness.publish(shape("one", {"a": ()}))
     with pytest.raises(InputInvalid, match="which is to come"):
         submit(harness.engine, "t/one", Request({}, id=LAST), by="ann")
+
+
+@pytest.mark.parametrize("far", [0, 10**12])
+def test_id_of_years_ago_is_refused(harness: Harness, far: int) -> None:
+    harness.publish(shape("one", {"a": ()}))
+    old = first_id_at(datetime.fromtimestamp(far / 1000, UTC))
+    with pytest.raises(InputInvalid, match="more than a year ago"):
+        submit(harness.engine, "t/one", Request({}, id=old), by="ann")
+    assert harness.database.call("select count(*) from remand.workflows") == [(0,)]
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\udcff"])
+def test_whatever_no_check_saw_is_refused_in_words(harness: Harness, text: str) -> None:
+    with pytest.raises(ValueRefused), harness.database.begin() as connection:
+        connection.execute(sa.text("select cast(:text as text)"), {"text": text})
+    with pytest.raises(ValueRefused):
+        harness.database.call("select %s", (text,))
+    assert harness.database.call("select 1") == [(1,)]
 
 
 def test_id_beyond_all_years_is_read_as_the_last_instant() -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import IllegalMove, InputInvalid
+from app.domain.errors import BadInput, IllegalMove, InputInvalid
 from app.engine import operate
 from app.engine.operate import Who
 from app.store import audit, dlq
@@ -83,7 +83,7 @@ def test_assigning_gives_a_free_one_to_somebody(harness: Harness) -> None:
 def test_nobody_is_assigned_to(harness: Harness, name: str) -> None:
     letter = dead(harness)
 
-    with pytest.raises(InputInvalid):
+    with pytest.raises(BadInput):
         operate.assign_letter(harness.engine, letter, name, BOB)
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from app.domain.errors import (
+    BadInput,
     DeadLetterNotFound,
     IllegalMove,
     InputInvalid,
@@ -504,7 +505,7 @@ def test_notes_are_kept_in_order_even_after_the_end(harness: Harness) -> None:
     notes = dlq.notes_of(harness.database, letter_id)
     assert [(note.author, note.text) for note in notes] == [("ann", "first"), ("bob", "second")]
     for bad in ("", "  \n", "a\x00b", "\ud83d"):
-        with pytest.raises(InputInvalid):
+        with pytest.raises(BadInput):
             operate.note_letter(harness.engine, letter_id, bad, ANN)
 
 

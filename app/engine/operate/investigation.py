@@ -10,6 +10,7 @@ from uuid import UUID
 from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.labels import check_labels, check_links
 from app.domain.states import DeadLetterStatus
+from app.domain.text import check_text
 from app.engine.context import Engine
 from app.engine.operate.turn import Decided, Turn, Who, json_text, locked, patient, refuse_closed
 from app.store import dlq
@@ -49,7 +50,7 @@ def assign_letter(
     name = assignee.strip()
     if not name or len(name) > 200:
         raise InputInvalid("whom to assign to is a name of 1 to 200 characters")
-    json_text(name, "name", engine.settings.input_max_bytes)
+    check_text(name, "name")
 
     def change(letter: DeadLetter, now: datetime) -> dict[str, Any]:
         if letter.claimed_by == name:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
+from app.domain.text import MAX_PROSE, check_text
 from app.engine.context import Engine
 from app.engine.operate.turn import (
     Decided,
@@ -16,7 +17,6 @@ from app.engine.operate.turn import (
     end_by_hand,
     go_on,
     illegal,
-    json_text,
     locked,
     log_closed,
     patient,
@@ -147,7 +147,7 @@ def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
     """
     if not text.strip():
         raise InputInvalid("a note needs text")
-    json_text(text, "note", engine.settings.input_max_bytes)
+    check_text(text, "note", longest=MAX_PROSE)
     masked = redact_text(text.strip(), engine.settings.redact_keys)
     with engine.database.begin() as connection:
         letter = dlq.lock_dead_letter(connection, letter_id)
