@@ -42,6 +42,13 @@ class NoAnswer(RemandError):
     exit_code: ClassVar[int] = 3
 
 
+class WaitTimedOut(NoAnswer):
+    """What was waited for had not come about when the wait ended; nothing is wrong with it."""
+
+    code: ClassVar[str] = "WAIT_TIMED_OUT"
+    exit_code: ClassVar[int] = 1
+
+
 class Refused(RemandError):
     """The service refused; `code` is its code."""
 
@@ -82,7 +89,7 @@ class Client:
         client.wait(order.workflow_id, timeout=60)
 
     Every call raises `NoAnswer` when nobody answers within `timeout` seconds, and `Refused` with the
-    service's code when it says no.
+    service's code when it says no. A `wait` that runs out raises `WaitTimedOut`, which is a `NoAnswer`, too.
     """
 
     def __init__(
@@ -175,7 +182,8 @@ class Client:
         """Return the workflow with its steps once it has ended or needs a person.
 
         Raises:
-            NoAnswer: it is still under way after `timeout` seconds.
+            WaitTimedOut: it is still under way after `timeout` seconds; `details` holds its state.
+            NoAnswer: nobody answered; how it stands is not known.
         """
         until = time.monotonic() + timeout
         pause = _POLL_FIRST_SECONDS
@@ -184,7 +192,11 @@ class Client:
             if found["is_final"] or found["needs_person"]:
                 return found
             if time.monotonic() + pause > until:
-                raise NoAnswer(f"workflow {workflow_id} is still {found['state']} after {timeout:g} s")
+                raise WaitTimedOut(
+                    f"workflow {workflow_id} is still {found['state']} after {timeout:g} s",
+                    hint="it goes on: wait again, or for longer",
+                    details={"under_way": {workflow_id: found["state"]}},
+                )
             time.sleep(pause)
             pause = min(pause * 1.5, _POLL_LONGEST_SECONDS)
 

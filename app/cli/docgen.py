@@ -23,6 +23,7 @@ from app.cli.exits import EXIT_CODES
 from app.cli.verbs import VERBS, Verb
 from app.cli.words import FILE, catalogue
 from app.config import rules_reference, settings_reference, targets_reference
+from app.domain.problem_codes import OF_SETTINGS, OF_TEMPLATES
 from app.telemetry import EVENTS
 from app.telemetry.metrics import METRICS
 from app.web import errors as web_errors
@@ -70,7 +71,7 @@ def _commands(group: Any, prefix: str) -> Iterator[str]:
 
 def _command(command: Any, told: Verb, heading: str) -> str:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option" and one.name != "help"]
+    options = [one for one in command.params if one.param_type_name == "option" and _is_told(one)]
     usage = " ".join(["remand", told.path, *(_metavar(one) for one in arguments)])
     rows = [f"| `{_metavar(one)}` | {one.help or ''} |" for one in arguments]
     rows += [f"| {_option(one)} | {one.help or ''}{_default(one)} |" for one in options]
@@ -81,6 +82,10 @@ def _command(command: Any, told: Verb, heading: str) -> str:
         f"{heading} remand {told.path}\n\n`{usage}`\n\n{command.help}\n\n{table}\n\n"
         f"```console\n{examples}\n```\n\nExit codes: {codes}\n"
     )
+
+
+def _is_told(option: Any) -> bool:
+    return option.name != "help" and not option.hidden
 
 
 def _metavar(argument: Any) -> str:
@@ -157,7 +162,10 @@ def _codes(names: Iterable[str]) -> str:
 
 
 def _errors() -> str:
-    found = sorted(set(_leaves(RemandError)) | {DemoFailed}, key=lambda one: (one.exit_code, one.code))
+    # A code may have two classes: the client's is for programs without the service.
+    kinds: list[type[RemandError]] = [*_leaves(RemandError), DemoFailed]
+    by_code = {one.code: one for one in kinds}
+    found = sorted(by_code.values(), key=lambda one: (one.exit_code, one.code))
     rows = "\n".join(f"| `{one.code}` | {one.exit_code} | {_first_line(one)} |" for one in found)
     about = (
         "Codes are stable: match on them, not on messages. The command line and Celery commands use the"
@@ -169,7 +177,7 @@ def _errors() -> str:
         "| `INTERNAL` | 1 | A bug: please report it with its traceback. |"
     )
     told = f"# Errors\n\n{about}\n\n| code | exit code | meaning |\n|---|---|---|\n{rows}\n{own}\n"
-    return f"{told}\n{_errors_of_the_web()}"
+    return f"{told}\n{_errors_of_the_web()}\n{_problems()}"
 
 
 def _errors_of_the_web() -> str:
@@ -178,6 +186,18 @@ def _errors_of_the_web() -> str:
     )
     about = "The HTTP API tells those above, and these of its own, before it has looked for anything."
     return f"## Of HTTP alone\n\n{about}\n\n| code | status | meaning |\n|---|---|---|\n{rows}\n"
+
+
+def _problems() -> str:
+    about = (
+        "`CONFIG_INVALID` and `TEMPLATE_INVALID` tell all that is wrong at once: `details.problems` lists"
+        " each with `file`, `line`, `path`, `message` and a `code` of its own."
+    )
+    parts = [f"## Problems\n\n{about}\n"]
+    for title, codes in (("Of settings", OF_SETTINGS), ("Of templates", OF_TEMPLATES)):
+        rows = "\n".join(f"| `{code}` | {meaning} |" for code, meaning in codes.items())
+        parts.append(f"### {title}\n\n| code | meaning |\n|---|---|\n{rows}\n")
+    return "\n".join(parts)
 
 
 _BRANCHES = frozenset({"BadInput", "Conflict", "NotFound", "Refused", "Unfit"})

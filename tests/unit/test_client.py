@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from remand.client import Client
+from app.domain.errors import WaitTimedOut as Same
+from remand.client import Client, NoAnswer, WaitTimedOut
 
 
 @pytest.fixture
@@ -62,3 +63,17 @@ class Answered:
 
     def get(self, **_: Any) -> dict[str, Any]:
         return {"ok": {}}
+
+
+def test_a_wait_that_runs_out_has_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Client(Celery("shop", broker="memory://"))
+    running = {"is_final": False, "needs_person": False, "state": "steps_in_process"}
+    monkeypatch.setattr(made, "_call", lambda *_: running)
+
+    with pytest.raises(WaitTimedOut) as told:
+        made.wait("w", timeout=0)
+
+    error = told.value
+    assert (error.code, error.exit_code) == ("WAIT_TIMED_OUT", 1) == (Same.code, Same.exit_code)
+    assert error.details == {"under_way": {"w": "steps_in_process"}}
+    assert isinstance(error, NoAnswer), "code that caught NoAnswer goes on as before"
