@@ -10,13 +10,20 @@ from rich.text import Text
 
 from app.cli import explained, rule_table, stored_failures
 from app.cli.arguments import read_bytes
-from app.cli.context import EXPLAIN, ROOT, Cli
-from app.cli.lookalike import look_alike, read_pairs, read_traceback, read_value
-from app.domain.errors import HandlerNotFound
+from app.cli.context import EXPLAIN, ROOT, After, Cli, Limit
+from app.cli.lookalike import (
+    look_alike,
+    nearest_name,
+    not_installed,
+    read_pairs,
+    read_traceback,
+    read_value,
+)
+from app.domain.errors import ClassNotFound, HandlerNotFound
 from app.domain.retry import resolve_retry
 from app.engine.books import Books, books_of_settings, load_books
 from app.runtime import import_handlers
-from remand.explain import explain
+from remand.explain import Explanation, explain
 from remand.sending import is_nothing_sent
 
 _ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified, --forget"
@@ -29,6 +36,7 @@ _ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified
     examples=(
         'remand classify ConnectionResetError --message "[Errno 104] Connection reset by peer"',
         "remand classify urllib.error.HTTPError --attr code=503 --header Retry-After=30",
+        "remand classify shop.gateway.Closed --by-name",
         "remand classify --traceback - < error.txt",
         "remand classify --attempt 1f9c02 charge 2",
         "remand classify --rules --family http",
@@ -77,13 +85,18 @@ def classify_(
         str | None,
         typer.Option("--forget", metavar="FINGERPRINT", help="Take one off that list, once it has its rule."),
     ] = None,
+    by_name: Annotated[
+        bool, typer.Option("--by-name", help="Judge a class that is not installed here by its name alone.")
+    ] = False,
+    after: After = None,
+    limit: Limit = 100,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All that was asked on the way.")] = False,
 ) -> None:
     """Explain what would happen to an exception: its category, the rule that says so, the retries.
 
     Your own rules of settings, code and entry points are asked as workers ask them; the retries are those of
     the settings. A template may say otherwise: --attempt knows its rules. Only --attempt, --unclassified
-    and --forget need a database.
+    and --forget need a database; --after and --limit are of --unclassified.
     """
     chosen = [one is not None for one in (exception, traceback, attempt, forget)] + [rules, unclassified]
     if sum(chosen) != 1:
@@ -93,7 +106,7 @@ def classify_(
     if rules:
         rule_table.show(cli, books(cli).layers, family)
     elif unclassified:
-        stored_failures.show_unclassified(cli)
+        stored_failures.show_unclassified(cli, after, limit)
     elif forget is not None:
         stored_failures.forget_unclassified(cli, forget)
     elif attempt is not None:
@@ -110,7 +123,8 @@ def classify_(
             bases=base or (),
             cause=cause,
         )
-        _explain(cli, failure, verbose=verbose)
+        # Whoever has a traceback has met the class.
+        _explain(cli, failure, by_name=by_name or traceback is not None, verbose=verbose)
 
 
 def books(cli: Cli) -> Books:
@@ -123,11 +137,14 @@ def books(cli: Cli) -> Books:
     return load_books(cli.given)
 
 
-def _explain(cli: Cli, failure: BaseException, *, verbose: bool) -> None:
+def _explain(cli: Cli, failure: BaseException, *, by_name: bool, verbose: bool) -> None:
     at = datetime.now(UTC)
     book = books(cli).base
+    explanation = explain(failure, now=at, book=book)
+    if not by_name:
+        _refuse_unknown(failure, explanation)
     told = explained.tell(
-        explain(failure, now=at, book=book),
+        explanation,
         resolve_retry(cli.given.retry),
         book,
         at,
@@ -136,6 +153,25 @@ def _explain(cli: Cli, failure: BaseException, *, verbose: bool) -> None:
     cli.out.answer(
         told.to_dict(), told.verdict_lines(), Text(), told.chain(whole=verbose), Text(), *told.plan_lines()
     )
+
+
+def _refuse_unknown(failure: BaseException, explanation: Explanation) -> None:
+    """Refuse to judge by the name of a class what nothing here, and no rule, has ever heard of."""
+    named = {
+        one.subject
+        for one in explanation.considered
+        if one.rule is not None and (one.key == one.subject or one.stage == "registered rules")
+    }
+    for name in not_installed(failure):
+        if name not in named:
+            close = nearest_name(name)
+            raise ClassNotFound(
+                f"no class {name!r} is installed here, and no rule names it",
+                hint=f"did you mean {close}?"
+                if close
+                else "--by-name judges it by its name alone, --base says what it derives from",
+                details={"class": name},
+            )
 
 
 def _text(given: str) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
+from difflib import get_close_matches
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import typer
@@ -54,8 +56,35 @@ def class_named(name: str, bases: Sequence[str]) -> type[BaseException]:
         found = None
     if isinstance(found, type) and issubclass(found, BaseException):
         return found
-    above = tuple(class_named(base, ()) for base in bases) or (Exception,)
+    above = tuple(class_named(base, ()) for base in bases) or (_NotInstalled,)
     return type(own, above, {"__module__": module or "__main__", "__qualname__": own})
+
+
+class _NotInstalled(Exception):
+    __module__, __qualname__ = "builtins", "Exception"
+
+
+def not_installed(exception: BaseException) -> list[str]:
+    """Return the names of its classes, and of its cause's, of which nothing but the name is known."""
+    chain = [one for one in (exception, exception.__cause__) if one is not None]
+    return [_full_name(type(one)) for one in chain if isinstance(one, _NotInstalled)]
+
+
+def nearest_name(name: str) -> str | None:
+    """Return the exception that a name is almost that of, among Python's own or in its module."""
+    module, _, own = name.rpartition(".")
+    found = sys.modules.get(module or "builtins")
+    close = get_close_matches(own, _exceptions(found), n=1, cutoff=0.75)
+    return ".".join([*([module] if module else []), close[0]]) if close else None
+
+
+def _exceptions(module: ModuleType | None) -> list[str]:
+    named = vars(module) if module is not None else {}
+    return [name for name, one in named.items() if isinstance(one, type) and issubclass(one, BaseException)]
+
+
+def _full_name(kind: type) -> str:
+    return kind.__qualname__ if kind.__module__ == "__main__" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _made(kind: type[BaseException], message: str) -> BaseException:

@@ -13,7 +13,7 @@
     │   ├── TemplateNotFound  WorkflowNotFound  StepNotFound  DeadLetterNotFound  GroupNotFound
     │   ├── BreakerNotFound  QueueNotFound  FingerprintNotFound  RedriveNotFound
     │   ├── UserNotFound  TokenNotFound  DeadQueueNotFound  PeriodNotFound
-    │   └── TargetNotFound  NotificationNotFound
+    │   └── TargetNotFound  NotificationNotFound  ClassNotFound
     ├── Conflict                     not in this state          5
     │   ├── TemplateChanged  IllegalMove  HeldByBreaker  Busy  KeyInUse  NameTaken
     │   ├── WorkflowArchived  ArchiveMismatch  NotExported
@@ -222,6 +222,12 @@ class RedriveNotFound(NotFound):
     """No redrive has that id."""
 
     code = "REDRIVE_NOT_FOUND"
+
+
+class ClassNotFound(NotFound):
+    """No class of that name is installed here, and no rule names it."""
+
+    code = "CLASS_NOT_FOUND"
 
 
 class FingerprintNotFound(NotFound):

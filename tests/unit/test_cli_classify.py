@@ -62,7 +62,7 @@ def test_the_winner_is_told_with_its_source_and_the_way_to_it(told: Told) -> Non
 
 
 def test_the_range_of_the_jitter_is_told_and_never_below_the_wait_asked_for(told: Told) -> None:
-    plan = told("shop.Slow", "--attr", "retry_after=400")["schedule"]
+    plan = told("shop.Slow", "--by-name", "--attr", "retry_after=400")["schedule"]
     assert [(one["attempt"], one["then"]) for one in plan] == [(1, "retry"), (2, "retry"), (3, "dead_letter")]
     assert plan[0]["least_seconds"] == 400
     assert plan[0]["most_seconds"] == pytest.approx(460)
@@ -82,7 +82,7 @@ def test_people_see_the_rules_considered_and_all_else_when_they_ask(told: Told) 
 
 
 def test_what_is_looked_through_is_told(told: Told) -> None:
-    line = ("shop.Failed", "--cause", "ConnectionResetError")
+    line = ("shop.Failed", "--by-name", "--cause", "ConnectionResetError")
     assert told(*line)["wrappers"] == ["shop.Failed"]
     assert re.search(r"looked through +shop\.Failed", told.text(*line))
 
@@ -114,8 +114,38 @@ def test_rules_in_code_are_asked_and_missed_aloud(
     monkeypatch.setenv("REMAND_HANDLERS", "cli_classify_rules")
     assert told("shop.Locked")["rule"] == "cli_classify_rules.till"
     monkeypatch.setenv("REMAND_HANDLERS", "cli_classify_nothing")
-    assert run(["classify", "shop.Locked"]) == 0
+    assert run(["classify", "shop.Locked", "--by-name"]) == 0
     assert "rules in code are left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (["Nope"], "Nope"),
+        (["shop.gateway.Nope"], "shop.gateway.Nope"),
+        (["json.Nope"], "json.Nope"),
+        (["shlex.shlex"], "shlex.shlex"),
+        (["ValueError", "--cause", "Nope"], "Nope"),
+        (["shop.Gone", "--base", "Nope"], "shop.Gone"),
+        (["Nope", "--attr", "status=503", "--message", "connection refused"], "Nope"),
+    ],
+    ids=" ".join,
+)
+def test_a_class_that_does_not_exist_is_not_judged(told: Told, line: list[str], name: str) -> None:
+    refused = told(*line, exits=4)["error"]
+    assert (refused["code"], refused["details"]) == ("CLASS_NOT_FOUND", {"class": name})
+    assert "--by-name" in refused["hint"]
+    assert told(*line, "--by-name")["category"]
+
+
+def test_a_slip_of_the_pen_is_told_what_was_meant(told: Told) -> None:
+    assert "did you mean ValueError?" in told("ValueEror", exits=4)["error"]["hint"]
+    assert "did you mean urllib.error.HTTPError?" in told("urllib.error.HTTPErr", exits=4)["error"]["hint"]
+
+
+def test_a_class_that_is_not_installed_is_judged_where_a_rule_names_it(told: Told) -> None:
+    assert told("kafka.errors.NoBrokersAvailable")["rule"] == "kafka.network"
+    assert told("shop.Gone", "--base", "ConnectionError")["category"] == "network"
 
 
 def test_a_traceback_on_standard_input_is_enough(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,10 +160,10 @@ def test_a_traceback_on_standard_input_is_enough(told: Told, monkeypatch: pytest
 def test_the_rules_are_listed_the_users_first(told: Told, tmp_path: Path) -> None:
     rule = '[[rules]]\nname = "till"\ncategory = "resource"\nstatuses = [409]\nmessage = "till"\n'
     (tmp_path / "remand.toml").write_text(rule)
-    listed = told("--rules")
+    listed = told("--rules")["items"]
     assert len(listed) == len(BOOK.rules) + 1
     assert (listed[0]["name"], listed[0]["statuses"], listed[0]["policy"]) == ("till", [409], "linear")
-    only = told("--rules", "--family", "sqlite")
+    only = told("--rules", "--family", "sqlite")["items"]
     assert {one["family"] for one in only} == {"sqlite"}
     assert only[0]["keys"][0] == "SQLITE_BUSY"
     shown = told.text("--rules")
