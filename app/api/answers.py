@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from pathlib import PurePath
@@ -16,20 +16,28 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from app.domain.page import Page
+
 
 def answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a value as an answer: dataclasses as objects, by the names of their fields."""
     return Response(encoded(value), status, dict(headers or {}), media_type="application/json")
 
 
-def page(items: Sequence[object], after: str | None, **more: object) -> Response:
-    """Return one page of a list; `after`: the cursor of the page behind it, None: there is none."""
-    return answer({"items": items, "next": after, **more})
+def page(found: Page[Any], **more: object) -> Response:
+    """Return one page of a list."""
+    return answer({"items": found.items, "next": found.next, "total": found.total, **more})
 
 
-def page_of_lines(lines: Sequence[str], after: str | None) -> Response:
+def whole(items: Iterable[object]) -> Response:
+    """Return a list that is always told whole, as its one page."""
+    return page(Page.whole(items))
+
+
+def page_of_lines(found: Page[str]) -> Response:
     """Return one page of a list whose items are JSON text already."""
-    text = f'{{"items":[{",".join(lines)}],"next":{_encode(after)}}}'
+    ends = f'"next":{_encode(found.next)},"total":{_encode(found.total)}'
+    text = f'{{"items":[{",".join(found.items)}],{ends}}}'
     return Response(text.encode("utf-8", "replace"), media_type="application/json")
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api.answers import answer, page
+from app.api.answers import page, whole
 from app.api.contract import Page
 from app.api.parts import After, EngineOf, Limit, QueueReader
 from app.engine.archive import status
@@ -66,10 +66,10 @@ class ArchiveRun:
     place: str | None
 
 
-@router.get("/archive", response_model=list[ArchivedPeriod], summary="Show what the archive holds")
+@router.get("/archive", response_model=Page[ArchivedPeriod], summary="Show what the archive holds")
 def show_archive(engine: EngineOf, caller: QueueReader) -> Response:
     """Tell of each period how many workflows are archived, how large they are, whether they are exported."""
-    return answer(status(engine, 1).periods)
+    return whole(status(engine, 1).periods)
 
 
 @router.get("/archive/runs", response_model=Page[ArchiveRun], summary="List what was archived and restored")
@@ -79,4 +79,4 @@ def list_archive_runs(
     """List the moves into the archive and out of it, newest first."""
     names = ArchiveRun.__slots__
     found = archive_runs.list_page(engine.database, after=cursor, limit=limit)
-    return page([{name: getattr(one, name) for name in names} for one in found.items], found.next)
+    return page(found.each(lambda one: {name: getattr(one, name) for name in names}))

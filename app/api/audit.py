@@ -34,4 +34,4 @@ def list_decisions(
     """List what people decided, newest first: by whom, through which door, why, and what changed."""
     wanted = audit.Filter(by=by, verb=verb, kind=kind, subject=subject, workflow_id=workflow_id, since=since)
     found = audit.list_page(engine.database, wanted, after=cursor, limit=limit)
-    return page(found.items, found.next)
+    return page(found)

@@ -11,8 +11,8 @@ from fastapi import Body as InBody
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer
-from app.api.contract import CHANGES, errors
+from app.api.answers import answer, whole
+from app.api.contract import CHANGES, Page, errors
 from app.api.parts import Body, BreakerReader, BreakerWriter, EngineOf, Line, Reason
 from app.domain.states import BreakerState
 from app.engine import breakers as engine_breakers
@@ -84,14 +84,14 @@ class CloseBreaker(Body):
 BreakerAction = Annotated[OpenBreaker | CloseBreaker, InBody(discriminator="action")]
 
 
-@router.get("/breakers", response_model=list[BreakerLine], summary="List the circuit breakers")
+@router.get("/breakers", response_model=Page[BreakerLine], summary="List the circuit breakers")
 def list_breakers(
     engine: EngineOf,
     caller: BreakerReader,
     all_: Annotated[bool, Query(alias="all", description="Those that never moved, too.")] = False,
 ) -> Response:
     """List the breakers that ever moved: where each stands, what it counted and what it holds."""
-    return answer([one.to_dict() for one in overview.breakers(engine, unmoved=all_)])
+    return whole(one.to_dict() for one in overview.breakers(engine, unmoved=all_))
 
 
 @router.get(_ONE, response_model=BreakerShown, summary="Show a breaker", responses=errors(404))

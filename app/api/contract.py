@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field
 
+from app.domain.page import MOST_COUNTED
+
 T = TypeVar("T")
 
 ABOUT = """\
@@ -15,9 +17,10 @@ The same nouns, verbs and JSON as the command line.
 
 - **Who**: `Authorization: Bearer rmd_…`, a token made with `remand token create`. Reading needs the role
   viewer, changing operator, the audit log and dead queues admin; a token may be narrower than its role.
-- **Lists** come in pages: `next` is the cursor of the page behind, null on the last. A cursor stays good
-  while rows come and go: what was there when the list was begun is neither missed nor shown twice (but for
-  groups, which move up when they get another letter).
+- **Lists** are pages, `{"items", "next", "total"}`, all of them: `next` is the cursor of the page behind,
+  null on the last; `total` says on the first page how many there are. A cursor stays good while rows come
+  and go: what was there when the list was begun is neither missed nor shown twice (but for groups, which
+  move up when they get another letter, and for stale workflows).
 - **Errors** have one shape, `{"error": {"code", "message", "hint", "details"}}`; codes are stable. 409 says
   that the thing is not in a state that allows this, and in `details` in which state it is.
 - **Idempotency-Key** on a POST makes a repetition safe for a day: the first answer comes again, with the
@@ -82,6 +85,10 @@ class Page(BaseModel, Generic[T]):
 
     items: list[T]
     next: str | None = Field(description="Cursor of the page behind this one; null: it is the last.")
+    total: int | None = Field(
+        description="Items of all pages. null: not counted, as this is not the first page, or too many "
+        f"(more than {MOST_COUNTED:,}) would have to be looked at."
+    )
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer
-from app.api.contract import CHANGES, errors
+from app.api.answers import answer, whole
+from app.api.contract import CHANGES, Page, errors
 from app.api.idempotency import OnceOf
 from app.api.parts import AdminWriter, Body, EngineOf, LetterReader, Line, Prose, QueueReader, Reason
 from app.api.queues import QueueName
@@ -91,10 +91,10 @@ class QueueChange(Body):
     reason: Reason = None
 
 
-@router.get("/dead-queues", response_model=list[DeadQueue], summary="List the dead queues")
+@router.get("/dead-queues", response_model=Page[DeadQueue], summary="List the dead queues")
 def list_dead_queues(engine: EngineOf, caller: LetterReader) -> Response:
     """List the dead queues by name: how many open letters lie in each, which queues' letters go there."""
-    return answer(dead_queues.list_dead_queues(engine))
+    return whole(dead_queues.list_dead_queues(engine))
 
 
 @router.get(_ONE, response_model=DeadQueue, summary="Show a dead queue", responses=errors(404))

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, page_of_lines
+from app.api.answers import answer, page_of_lines, whole
 from app.api.contract import CHANGES, Page, errors
 from app.api.idempotency import OnceOf
 from app.api.letter_actions import LetterAction, act_on
@@ -92,7 +92,7 @@ class Why(Body):
 def list_letters(engine: EngineOf, caller: LetterReader, query: LetterQuestion) -> Response:
     """List dead letters, newest first: the open ones unless told otherwise; snapshots are in each entry."""
     found = list_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
-    return page_of_lines(found.items, found.next)
+    return page_of_lines(found)
 
 
 @router.get(
@@ -104,7 +104,7 @@ def list_letters(engine: EngineOf, caller: LetterReader, query: LetterQuestion) 
 def list_investigation_queue(engine: EngineOf, caller: LetterReader, query: LetterQuestion) -> Response:
     """List open dead letters, most urgent first: by their age, and a head start for grave reasons."""
     found = triage_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
-    return page_of_lines(found.items, found.next)
+    return page_of_lines(found)
 
 
 @router.get(
@@ -185,25 +185,25 @@ def requeue_letter(
 
 @router.get(
     _ONE + "/suggestions",
-    response_model=list[Suggestion],
+    response_model=Page[Suggestion],
     summary="Say what may be behind a dead letter",
     responses=errors(404),
 )
 def suggest_for_letter(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
     """Say what coincides with the failures of its group, each with the facts it comes from."""
-    return answer(suggestions_for(engine, get_dead_letter(engine.database, letter_id)))
+    return whole(suggestions_for(engine, get_dead_letter(engine.database, letter_id)))
 
 
 @router.get(
     _ONE + "/notes",
-    response_model=list[Note],
+    response_model=Page[Note],
     summary="Read the notes of a dead letter",
     responses=errors(404),
 )
 def list_letter_notes(engine: EngineOf, caller: LetterReader, letter_id: LetterId) -> Response:
     """Read the notes of an investigation, oldest first."""
     get_dead_letter(engine.database, letter_id)
-    return answer(notes_of(engine.database, letter_id))
+    return whole(notes_of(engine.database, letter_id))
 
 
 @router.post(

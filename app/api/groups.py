@@ -11,7 +11,7 @@ from fastapi import Body as InBody
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, page_of_lines
+from app.api.answers import answer, page_of_lines, whole
 from app.api.contract import CHANGES, Page, errors
 from app.api.dlq import NoteMade, NoteText
 from app.api.idempotency import OnceOf
@@ -126,7 +126,7 @@ def list_groups(
     if state is not None:
         wanted = replace(wanted, states=tuple(state))
     found = list_lines(engine.database, wanted, engine.instant(), after=cursor, limit=limit)
-    return page_of_lines(found.items, found.next)
+    return page_of_lines(found)
 
 
 def _fields(group: Group) -> dict[str, Any]:
@@ -151,13 +151,13 @@ def show_group(engine: EngineOf, caller: LetterReader, group_id: GroupId) -> Res
 
 @router.get(
     _ONE + "/suggestions",
-    response_model=list[Suggestion],
+    response_model=Page[Suggestion],
     summary="Say what may be behind a group",
     responses=errors(404),
 )
 def suggest_for_group(engine: EngineOf, caller: LetterReader, group_id: GroupId) -> Response:
     """Say what coincides with its failures, the most telling first, each with the facts it comes from."""
-    return answer(suggestions(engine, group_id))
+    return whole(suggestions(engine, group_id))
 
 
 @router.patch(

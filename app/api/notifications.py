@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, page
+from app.api.answers import answer, page, whole
 from app.api.contract import CHANGES, Page, errors
 from app.api.parts import (
     After,
@@ -93,13 +93,13 @@ def list_notifications(
     found = notice_lists.list_page(
         engine.database, states=state or (), target=target, after=cursor, limit=limit
     )
-    return page(found.items, found.next)
+    return page(found)
 
 
-@router.get("/notifications/targets", response_model=list[Target], summary="List the targets of notices")
+@router.get("/notifications/targets", response_model=Page[Target], summary="List the targets of notices")
 def list_notification_targets(engine: EngineOf, caller: QueueReader) -> Response:
     """List the targets by name: what waits for each, what was given up, since when none was taken."""
-    return answer(notices.standings(engine))
+    return whole(notices.standings(engine))
 
 
 @router.patch(

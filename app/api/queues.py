@@ -11,8 +11,8 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer
-from app.api.contract import CHANGES, errors
+from app.api.answers import answer, whole
+from app.api.contract import CHANGES, Page, errors
 from app.api.parts import Body, EngineOf, Line, QueueReader, QueueWriter, Reason
 from app.engine import overview, pauses
 from app.store import diagnosis, workers
@@ -74,10 +74,10 @@ class QueueAction(Body):
     reason: Reason = None
 
 
-@router.get("/queues", response_model=list[Queue], summary="List the queues")
+@router.get("/queues", response_model=Page[Queue], summary="List the queues")
 def list_queues(engine: EngineOf, caller: QueueReader) -> Response:
     """List the queues: what is in each, how long the oldest work has been due, who listens."""
-    return answer([one.to_dict() for one in overview.queues(engine)])
+    return whole(one.to_dict() for one in overview.queues(engine))
 
 
 @router.get("/queues/{queue}", response_model=Queue, summary="Show a queue", responses=errors(404))
@@ -101,7 +101,7 @@ def change_queue(engine: EngineOf, caller: QueueWriter, queue: QueueName, body: 
     return answer({**overview.find_queue(engine, queue).to_dict(), "changed": changed})
 
 
-@router.get("/workers", response_model=list[Worker], summary="List the workers")
+@router.get("/workers", response_model=Page[Worker], summary="List the workers")
 def list_workers(
     engine: EngineOf,
     caller: QueueReader,
@@ -111,6 +111,6 @@ def list_workers(
     live = {one.id for one in diagnosis.live_workers(engine.database, engine.settings, engine.clock)}
     known = [one for one in workers.listed(engine.database) if all_ or one.id in live]
     shown = [name for name in Worker.__slots__ if name != "is_alive"]
-    return answer(
-        [{**{name: getattr(one, name) for name in shown}, "is_alive": one.id in live} for one in known]
+    return whole(
+        {**{name: getattr(one, name) for name in shown}, "is_alive": one.id in live} for one in known
     )

@@ -85,7 +85,7 @@ def list_redrives(
     """List redrives, newest first."""
     states = [str(one) for one in state or ()]
     found = redrive.list_page(engine, states=states, after=cursor, limit=limit)
-    return page(found.items, found.next)
+    return page(found)
 
 
 @router.post(
@@ -147,7 +147,7 @@ def list_redrive_items(
     redrive.get(engine, redrive_id)
     states = [str(one) for one in state or ()]
     found = redrive.items_page(engine, redrive_id, states=states, after=cursor, limit=limit)
-    return page(found.items, found.next)
+    return page(found)
 
 
 @router.patch(

@@ -7,8 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from app.api.answers import answer
-from app.api.parts import EngineOf, Limit, WorkflowReader
+from app.api.answers import page
+from app.api.contract import Page
+from app.api.parts import After, EngineOf, Limit, WorkflowReader
 from app.domain.staleness import Health
 from app.engine import staleness
 from app.store.staleness import Standing
@@ -16,7 +17,7 @@ from app.store.staleness import Standing
 router = APIRouter(tags=["dead letters"])
 
 
-@router.get("/dlq/staleness", response_model=list[Standing], summary="List workflows without a sign of life")
+@router.get("/dlq/staleness", response_model=Page[Standing], summary="List workflows without a sign of life")
 def list_stale_workflows(
     engine: EngineOf,
     caller: WorkflowReader,
@@ -24,6 +25,7 @@ def list_stale_workflows(
         list[Health],
         Query(description="Only these: healthy, warning, stale. Of the healthy, the oldest in each state."),
     ] = list(staleness.NOT_HEALTHY),  # noqa: B006 - never changed
+    cursor: After = None,
     limit: Limit = 50,
 ) -> Response:
     """List how workflows stand by the rule of the stale sweep: stale ones first, then what is stale soonest.
@@ -31,4 +33,4 @@ def list_stale_workflows(
     `why` says what a workflow is measured by; `worker_unavailable` names in `queue` the queue that no live
     worker consumes. `takes_out`: the next sweep does what `action` says.
     """
-    return answer(staleness.shown(engine, health, limit))
+    return page(staleness.shown(engine, health, after=cursor, limit=limit))

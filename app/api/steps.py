@@ -11,8 +11,8 @@ from fastapi import Body as InBody
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer
-from app.api.contract import CHANGES, errors
+from app.api.answers import answer, whole
+from app.api.contract import CHANGES, Page, errors
 from app.api.parts import (
     Body,
     DryRun,
@@ -94,12 +94,12 @@ _AnyAction = RetryStep | ResolveStep | SkipStep | CompleteStep
 StepAction = Annotated[_AnyAction, InBody(discriminator="action")]
 
 
-@router.get(_STEPS, response_model=list[Step], summary="List the steps of a workflow", responses=errors(404))
+@router.get(_STEPS, response_model=Page[Step], summary="List the steps of a workflow", responses=errors(404))
 def list_steps(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId) -> Response:
     """List the steps in the order of their template."""
     get_workflow(engine.database, workflow_id)
     secret = engine.settings.redact_keys
-    return answer([masked(one, secret) for one in steps_of(engine.database, workflow_id)])
+    return whole(masked(one, secret) for one in steps_of(engine.database, workflow_id))
 
 
 @router.get(_STEP, response_model=StepShown, summary="Show a step with its attempts", responses=errors(404))
@@ -112,7 +112,7 @@ def show_step(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId,
 
 
 @router.get(
-    _STEP + "/attempts", response_model=list[Attempt], summary="List a step's attempts", responses=errors(404)
+    _STEP + "/attempts", response_model=Page[Attempt], summary="List a step's attempts", responses=errors(404)
 )
 def list_step_attempts(
     engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId, step: StepName
@@ -120,7 +120,7 @@ def list_step_attempts(
     """List the attempts of a step in order; the one under way is "running"."""
     get_step(engine.database, workflow_id, step)
     secret = engine.settings.redact_keys
-    return answer([masked(one, secret) for one in attempts_of(engine.database, workflow_id, step)])
+    return whole(masked(one, secret) for one in attempts_of(engine.database, workflow_id, step))
 
 
 @router.patch(

@@ -8,7 +8,8 @@ from datetime import datetime
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api.answers import answer
+from app.api.answers import whole
+from app.api.contract import Page
 from app.api.parts import EngineOf, QueueReader
 from app.engine.sweeps import standing
 from app.engine.sweeps.standing import SweepState
@@ -41,7 +42,7 @@ class Sweep:
     worker: str | None
 
 
-@router.get("/sweeps", response_model=list[Sweep], summary="List the sweeps")
+@router.get("/sweeps", response_model=Page[Sweep], summary="List the sweeps")
 def list_sweeps(engine: EngineOf, caller: QueueReader) -> Response:
     """List what runs by itself: when each last went well, since when it fails, whether it is overdue."""
-    return answer([one.to_dict() for one in standing.sweeps(engine)])
+    return whole(one.to_dict() for one in standing.sweeps(engine))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -13,13 +13,16 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.answers import answer, page
+from app.api.answers import answer, page, whole
 from app.api.contract import CHANGES, Page, errors
 from app.api.parts import After, Body, EngineOf, Limit, Line, Reason, TemplateReader, TemplateWriter
+from app.domain import page as paging
 from app.domain.errors import Busy, InputInvalid
 from app.domain.template import load_text, to_definition
 from app.engine import operate
+from app.engine.context import Engine
 from app.engine.operate import Paused
+from app.store.pauses import paused_templates
 from app.store.templates import PublishedTemplate
 from app.web.attended import attended
 
@@ -43,13 +46,16 @@ class TemplateLine:
     steps: int
     queues: list[str]
     description: str
+    paused_by: str | None
+    """Who paused all versions of it; null: nobody."""
 
     @classmethod
-    def of(cls, one: PublishedTemplate) -> TemplateLine:
-        """Return what lists show of a template."""
+    def of(cls, one: PublishedTemplate, paused: Mapping[tuple[str, str], str]) -> TemplateLine:
+        """Return what lists show of a template; `paused`: who did it, by namespace and name."""
         made = one.template
         queues = sorted({step.queue for step in made.steps})
-        return cls(made.ref, one.hash, one.created_at, len(made.steps), queues, made.description)
+        by = paused.get((made.namespace, made.name))
+        return cls(made.ref, one.hash, one.created_at, len(made.steps), queues, made.description, by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,12 @@ def list_templates(
     engine: EngineOf, caller: TemplateReader, cursor: After = None, limit: Limit = 50
 ) -> Response:
     """List the published templates by name, newest version of each first."""
-    return _page([TemplateLine.of(one) for one in engine.templates.listed()], cursor, limit)
+    return _page(_lines(engine, engine.templates.listed()), cursor, limit)
+
+
+def _lines(engine: Engine, found: Iterable[PublishedTemplate]) -> list[TemplateLine]:
+    paused = {(one.namespace, one.name): one.by for one in paused_templates(engine.database)}
+    return [TemplateLine.of(one, paused) for one in found]
 
 
 def _page(lines: list[TemplateLine], cursor: str | None, limit: int) -> Response:
@@ -100,9 +111,11 @@ def _page(lines: list[TemplateLine], cursor: str | None, limit: int) -> Response
         if not places:
             raise InputInvalid("this is no cursor of this list", hint="begin without one")
         start = places[0]
-    shown = lines[start : start + limit]
-    more = start + limit < len(lines)
-    return page(shown, shown[-1].template if more else None)
+    shown = lines[start : start + limit + 1]
+    found = paging.Page.of(
+        shown, limit, after=cursor, cursor=lambda one: one.template, count=lambda: len(lines)
+    )
+    return page(found)
 
 
 @router.get(
@@ -110,12 +123,12 @@ def _page(lines: list[TemplateLine], cursor: str | None, limit: int) -> Response
 )
 def show_template(engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name) -> Response:
     """Show the newest version with its definition."""
-    return _shown(engine.templates.find(f"{namespace}/{name}"))
+    return _shown(engine, engine.templates.find(f"{namespace}/{name}"))
 
 
 @router.get(
     _ONE + "/versions",
-    response_model=list[TemplateLine],
+    response_model=Page[TemplateLine],
     summary="List the versions of a template",
     responses=errors(404),
 )
@@ -124,8 +137,11 @@ def list_template_versions(
 ) -> Response:
     """List the versions of a template, newest first."""
     engine.templates.find(f"{namespace}/{name}")
-    of = (one for one in engine.templates.listed() if one.template.namespace == namespace)
-    return answer([TemplateLine.of(one) for one in of if one.template.name == name])
+    wanted = (namespace, name)
+    found = [
+        one for one in engine.templates.listed() if (one.template.namespace, one.template.name) == wanted
+    ]
+    return whole(_lines(engine, found))
 
 
 @router.get(
@@ -138,11 +154,11 @@ def show_template_version(
     engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name, version: Version
 ) -> Response:
     """Show a version with its definition; a published version never changes."""
-    return _shown(engine.templates.find(f"{namespace}/{name}:{version}"))
+    return _shown(engine, engine.templates.find(f"{namespace}/{name}:{version}"))
 
 
-def _shown(one: PublishedTemplate) -> Response:
-    line = TemplateLine.of(one)
+def _shown(engine: Engine, one: PublishedTemplate) -> Response:
+    [line] = _lines(engine, [one])
     return answer(
         {
             **{name: getattr(line, name) for name in TemplateLine.__slots__},

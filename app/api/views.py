@@ -27,6 +27,10 @@ class WorkflowLine:
     submitted_by: str
     is_archived: bool
     """It is in the archive: to be restored before it is changed."""
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
+    tags: list[str]
 
     @classmethod
     def of(cls, one: Workflow) -> WorkflowLine:
@@ -43,6 +47,10 @@ class WorkflowLine:
             one.held_by,
             one.submitted_by,
             one.is_archived,
+            one.paused_at,
+            one.paused_by,
+            one.pause_reason,
+            one.tags or [],
         )
 
 

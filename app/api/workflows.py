@@ -14,7 +14,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.answers import answer, page
+from app.api.answers import answer, page, whole
 from app.api.contract import CHANGES, Page, errors
 from app.api.idempotency import OnceOf
 from app.api.parts import (
@@ -64,11 +64,7 @@ class WorkflowShown(WorkflowLine):
     """A workflow with its steps."""
 
     input: Any
-    tags: list[str]
     hold: str | None
-    paused_at: datetime | None
-    paused_by: str | None
-    pause_reason: str | None
     steps: list[Step]
     dead_letter: OpenLetter | None
 
@@ -145,8 +141,7 @@ def list_workflows(
         tuple(_input_conditions(request)),
     )  # fmt: skip
     found = search(engine.database, wanted, after=cursor, limit=limit)
-    lines = [WorkflowLine.of(one) for one in found.items]
-    return page(lines, found.next, looked_back_to=found.looked_back_to)
+    return page(found.page.each(WorkflowLine.of), looked_back_to=found.looked_back_to)
 
 
 def _input_conditions(request: Request) -> Iterator[tuple[str, str]]:
@@ -196,11 +191,7 @@ def show_workflow(engine: EngineOf, caller: WorkflowReader, workflow_id: Workflo
         {
             **{name: getattr(line, name) for name in WorkflowLine.__slots__},
             "input": redact_json(found.input, secret),
-            "tags": found.tags or [],
             "hold": found.hold,
-            "paused_at": found.paused_at,
-            "paused_by": found.paused_by,
-            "pause_reason": found.pause_reason,
             "steps": steps,
             "dead_letter": _open_letter(engine, caller, workflow_id),
         }
@@ -217,7 +208,7 @@ def _open_letter(engine: Engine, caller: Caller, workflow_id: UUID) -> OpenLette
 
 @router.get(
     "/workflows/{workflow_id}/history",
-    response_model=list[Move],
+    response_model=Page[Move],
     summary="Tell every move of a workflow",
     responses=errors(404),
 )
@@ -230,7 +221,7 @@ def list_moves(
     """Tell every move of a workflow and its steps in order, with who made it and why."""
     get_workflow(engine.database, workflow_id)
     moves = moves_of(engine.database, workflow_id)
-    return answer([one for one in moves if step is None or one.step == step])
+    return whole(one for one in moves if step is None or one.step == step)
 
 
 @router.patch(

@@ -11,14 +11,16 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.context import By, Cli, Group, Reason
+from app.cli.context import After, By, Cli, Group, Limit, Reason
 from app.cli.output import now, size, table
 from app.cli.wording import command, counted, next_steps
+from app.domain.page import Page
 from app.domain.retention import Stay, Way
 from app.engine.archive import Planned, Swept, plan, run, status
 from app.engine.archive import Standing as ArchiveStanding
 from app.engine.export import Exported, drop, export, unexported
 from app.engine.restore import Restored, restore, restore_period
+from app.store import archive_runs
 from app.store.archive_runs import Run
 from app.store.workflows import find_workflow
 
@@ -66,7 +68,19 @@ def status_(
 ) -> None:
     """Show what the archive holds, by period, and what was moved last."""
     found = status(cli.engine, limit)
-    cli.out.answer(found, *_status(found))
+    older = [next_steps(command("remand archive runs"))] if len(found.runs) == limit else []
+    cli.out.answer(found, *_status(found), *older)
+
+
+@GROUP.verb("runs", examples=("remand archive runs", "remand archive runs --limit 500 --json"))
+def runs_(cli: Cli, after: After = None, limit: Limit = 50) -> None:
+    """List what was moved into the archive and out of it, newest first."""
+    page = archive_runs.list_page(cli.database, after=after, limit=limit)
+    told = [name for name in Run.__slots__ if name != "checksum"]
+    cli.out.answer_page(
+        page.each(lambda one: {name: getattr(one, name) for name in told}),
+        _runs(page.items) if page.items else "nothing was archived yet",
+    )
 
 
 @GROUP.verb(
@@ -125,7 +139,9 @@ def export_(
     """
     who = cli.who(by, None)
     done = [export(cli.engine, one, to, who) for one in period or unexported(cli.engine)]
-    cli.out.answer(done, *(_exported(one) for one in done), *([] if done else ["nothing to export"]))
+    cli.out.answer_page(
+        Page.whole(done), *(_exported(one) for one in done), *([] if done else ["nothing to export"])
+    )
 
 
 @GROUP.verb(

@@ -10,9 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.arguments import read_since
-from app.cli.context import Cli, Group
+from app.cli.context import After, Cli, Group, Limit
 from app.cli.output import age, now, short, table
-from app.cli.wording import command, next_steps
 from app.store import audit
 from app.store.audit import Filter, Written
 from app.store.workflows import find_workflow_id
@@ -38,10 +37,8 @@ def list_(
     subject: Annotated[str | None, typer.Option("--subject", help="Id or name of what it was about.")] = None,
     workflow: Annotated[str | None, typer.Option("--workflow", help="About this workflow; its id.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="24h, 2026-11-27T08:00.")] = None,
-    after: Annotated[
-        str | None, typer.Option("--after", help="Go on behind this entry: `next` of a page.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")] = 50,
+    after: After = None,
+    limit: Limit = 50,
 ) -> None:
     """List decisions, newest first: by whom, through which door, and what changed."""
     wanted = Filter(
@@ -52,9 +49,8 @@ def list_(
         since=read_since(since, now()) if since else None,
     )
     page = audit.list_page(cli.database, wanted, after=after, limit=limit)
-    more = [next_steps(command("remand audit list --after", page.next))] if page.next else []
-    cli.out.answer(
-        page, _listing(page.items) if page.items else Text("nobody decided anything like that"), *more
+    cli.out.answer_page(
+        page, _listing(page.items) if page.items else Text("nobody decided anything like that")
     )
 
 

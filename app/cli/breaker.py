@@ -15,6 +15,7 @@ from app.cli.context import By, Cli, Group, Reason
 from app.cli.output import age, ahead, facts, now, span, state, table
 from app.cli.wording import command, counted, next_steps
 from app.domain.breaker import BreakerSpec, Move
+from app.domain.page import Page
 from app.domain.states import BreakerState
 from app.engine import breakers as engine
 from app.engine import overview
@@ -37,8 +38,8 @@ def list_(
 ) -> None:
     """List the circuit breakers that ever moved: where each stands, what it counted and what it holds."""
     found = overview.breakers(cli.engine, unmoved=all)
-    cli.out.answer(
-        [one.to_dict() for one in found],
+    cli.out.answer_page(
+        Page.whole(one.to_dict() for one in found),
         *([_listing(found)] if found else []),
         *([] if any(one.is_gating for one in found) else [_all_closed()]),
     )

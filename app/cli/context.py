@@ -18,7 +18,20 @@ import typer
 from app.cli import errors
 from app.cli.exits import INTERRUPTED
 from app.cli.output import Output
-from app.cli.verbs import EXPLAIN, ROOT, RUN, START, USER_VARIABLE, WORK, By, Group, Reason, WorkflowId
+from app.cli.verbs import (
+    EXPLAIN,
+    ROOT,
+    RUN,
+    START,
+    USER_VARIABLE,
+    WORK,
+    After,
+    By,
+    Group,
+    Limit,
+    Reason,
+    WorkflowId,
+)
 from remand.errors import RemandError
 
 if TYPE_CHECKING:
@@ -29,8 +42,8 @@ if TYPE_CHECKING:
     from app.store.session import Database
 
 __all__ = [
-    "EXPLAIN", "ROOT", "RUN", "START", "USER_VARIABLE", "WORK", "By", "Cli", "Group", "Reason", "WorkflowId",
-    "operator", "run_verb",
+    "EXPLAIN", "ROOT", "RUN", "START", "USER_VARIABLE", "WORK", "After", "By", "Cli",
+    "Group", "Limit", "Reason", "WorkflowId", "operator", "run_verb",
 ]  # fmt: skip
 _DOCUMENTS = ("input", "result")
 """Arguments that are JSON, with a limit of their own."""

@@ -13,6 +13,7 @@ from app.cli.output import age, now, span, table
 from app.cli.queue import GROUP as QUEUE
 from app.cli.queue import QueueName
 from app.cli.wording import command, counted, next_steps
+from app.domain.page import Page
 from app.engine import dead_queues, queue_settings
 from app.store.dead_queues import DeadQueue
 
@@ -28,7 +29,7 @@ Limit = Annotated[
 def list_(cli: Cli) -> None:
     """List the dead queues: what lies in each, and which queues' letters go there."""
     found = dead_queues.list_dead_queues(cli.engine)
-    cli.out.answer([asdict(one) for one in found], _listing(found))
+    cli.out.answer_page(Page.whole(asdict(one) for one in found), _listing(found))
 
 
 def _listing(found: list[DeadQueue]) -> RenderableType:

@@ -11,8 +11,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.attempts import Verbose, attempt_table, traceback
-from app.cli.context import Cli, Group
+from app.cli.context import After, Cli, Group, Limit
 from app.cli.output import age, facts, now, short, short_ids, state, table
+from app.cli.redrive_options import OpenedFor
 from app.domain.dead_letters import DEFAULT_QUEUE, possible_verbs
 from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
@@ -35,7 +36,7 @@ LetterId = Annotated[
     examples=(
         "remand dlq list",
         "remand dlq list --all --template payments/order",
-        "remand dlq list --reason max_retries_exceeded --json",
+        "remand dlq list --opened-for max_retries_exceeded --json",
     ),
 )
 def list_(
@@ -45,9 +46,7 @@ def list_(
         typer.Option("--status", help="Only these; repeatable. Default: the open ones."),
     ] = None,
     all: Annotated[bool, typer.Option("--all", help="Closed ones, too.")] = False,
-    reason: Annotated[
-        DeadReason | None, typer.Option("--reason", help="Only opened for this reason.")
-    ] = None,
+    opened_for: OpenedFor = None,
     category: Annotated[str | None, typer.Option("--category", help="Only of this category.")] = None,
     template: Annotated[str | None, typer.Option("--template", help="Only of this template.")] = None,
     workflow: Annotated[str | None, typer.Option("--workflow", help="Only of this workflow.")] = None,
@@ -57,7 +56,9 @@ def list_(
     claimed_by: Annotated[str | None, typer.Option("--claimed-by", help="Only of this person.")] = None,
     label: Annotated[str | None, typer.Option("--label", help="Only with this label.")] = None,
     dead_queue: Annotated[str | None, typer.Option("--dead-queue", help="Only in this dead queue.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many.")] = 50,
+    after: After = None,
+    limit: Limit = 50,
+    reason: Annotated[list[DeadReason] | None, typer.Option("--reason", hidden=True)] = None,
 ) -> None:
     """List dead letters, newest first: the open ones unless told otherwise."""
     wanted = LetterFilter.of_template(
@@ -65,7 +66,7 @@ def list_(
         statuses=tuple(status or (() if all else OPEN)),
         workflow_id=None if workflow is None else find_workflow(cli.database, workflow).id,
         group_id=None if group is None else find_group(cli.database, group).id,
-        reasons=() if reason is None else (reason,),
+        reasons=(*(opened_for or ()), *(reason or ())),
         categories=() if category is None else (category,),
         error_class=error,
         text=contains,
@@ -73,8 +74,8 @@ def list_(
         label=label,
         dead_queue=dead_queue,
     )
-    found = list_page(cli.database, wanted, limit=limit).items
-    cli.out.answer([_listed(one) for one in found], _listing(found) if found else "no dead letters")
+    page = list_page(cli.database, wanted, after=after, limit=limit)
+    cli.out.answer_page(page.each(_listed), _listing(page.items) if page.items else "no dead letters")
 
 
 def _listed(letter: DeadLetter | LetterRow) -> dict[str, Any]:

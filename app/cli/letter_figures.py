@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group as Stacked
@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from app.cli.context import ROOT, RUN, Cli
+from app.cli.context import ROOT, RUN, After, Cli, Limit
 from app.cli.dlq import GROUP as DLQ
 from app.cli.letter_groups import bars
 from app.cli.output import age, facts, now, short_ids, span, state, table
@@ -94,15 +94,14 @@ def _counts(title: str, found: Sequence[Count]) -> RenderableType:
 def triage(
     cli: Cli,
     template: Annotated[str | None, typer.Option("--template", help="Only of this template.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many.")] = 20,
-    cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
+    after: After = None,
+    limit: Limit = 20,
+    cursor: Annotated[str | None, typer.Option("--cursor", hidden=True)] = None,
 ) -> None:
     """List what to look at first: by the weight of the reason and by age."""
     wanted = LetterFilter() if template is None else LetterFilter.of_template(template)
-    page = triage_page(cli.database, wanted, after=cursor, limit=limit)
-    cli.out.answer(
-        {"items": page.items, "next": page.next}, _urgent(page.items) if page.items else "nothing is dead"
-    )
+    page = triage_page(cli.database, wanted, after=after or cursor, limit=limit)
+    cli.out.answer_page(page, _urgent(page.items) if page.items else "nothing is dead")
 
 
 def _urgent(found: Sequence[LetterRow]) -> RenderableType:
@@ -130,7 +129,7 @@ def _urgent(found: Sequence[LetterRow]) -> RenderableType:
 def watch(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
     """Show the causes of dead letters and their figures again and again, until Ctrl-C."""
 
-    def look() -> tuple[object, RenderableType]:
+    def look() -> tuple[dict[str, Any], RenderableType]:
         told = statistics(cli.engine)
         found = groups.list_page(cli.database, order="largest", limit=15).items
         return told.to_dict(), Stacked(_summary(told), _causes(found))
@@ -142,7 +141,7 @@ def watch(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
 def top(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
     """Show how everything stands, again and again, until Ctrl-C: queues, workers, breakers, dead letters."""
 
-    def look() -> tuple[object, RenderableType]:
+    def look() -> tuple[dict[str, Any], RenderableType]:
         told = statistics(cli.engine)
         queues = overview.queues(cli.engine)
         workers = live_workers(cli.database, cli.settings, cli.engine.clock)
@@ -230,7 +229,7 @@ def _causes(found: Sequence[groups.Group]) -> RenderableType:
 
 
 def _again(
-    cli: Cli, look: Callable[[], tuple[object, RenderableType]], every: float, times: int | None
+    cli: Cli, look: Callable[[], tuple[Mapping[str, Any], RenderableType]], every: float, times: int | None
 ) -> None:
     value, shown = look()
     if cli.out.as_json or not sys.stdout.isatty() or times == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.context import By, Cli, Group, Reason
+from app.cli.context import After, By, Cli, Group, Limit, Reason
 from app.cli.dlq import GROUP as DLQ
 from app.cli.output import age, facts, now, short, short_ids, state, table
 from app.cli.wording import command, counted, next_steps
@@ -38,8 +39,9 @@ def list_groups(
     template: Annotated[str | None, typer.Option("--template", help="Only of this template's name.")] = None,
     namespace: Annotated[str | None, typer.Option("--namespace", help="Only of this namespace.")] = None,
     order: Annotated[str, typer.Option("--order", help="`recent` or `largest`.")] = "recent",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many.")] = 50,
-    cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
+    after: After = None,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, typer.Option("--cursor", hidden=True)] = None,
 ) -> None:
     """List the causes of dead letters: how many, since when, whose they are."""
     store.fold(cli.database)
@@ -51,16 +53,16 @@ def list_groups(
         owner=mine,
         order=order,
         limit=limit,
-        after=cursor,
+        after=after or cursor,
     )
     trends = store.trends(cli.database, [one.id for one in page.items], now())
-    listed = [{**_fields(one), "trend": trends[one.id]} for one in page.items]
-    more = [next_steps(command("remand dlq groups --cursor", page.next))] if page.next else []
-    shown = _listing(page.items, trends) if page.items else "nothing is dead"
-    cli.out.answer({"items": listed, "next": page.next}, shown, *more)
+    cli.out.answer_page(
+        page.each(lambda one: {**_fields(one), "trend": trends[one.id]}),
+        _listing(page.items, trends) if page.items else "nothing is dead",
+    )
 
 
-def _listing(found: list[LetterGroup], trends: dict[Any, list[int]]) -> RenderableType:
+def _listing(found: Sequence[LetterGroup], trends: dict[Any, list[int]]) -> RenderableType:
     at = now()
     ends = short_ids(one.id for one in found)
     return table(

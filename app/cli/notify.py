@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.context import By, Cli, Group, Reason
+from app.cli.context import After, By, Cli, Group, Limit, Reason
 from app.cli.output import age, now, short, table
 from app.cli.wording import command, counted, next_steps
 from app.domain.errors import NotificationNotFound
@@ -39,23 +39,20 @@ def list_(
         list[DeliveryState] | None, typer.Option("--state", help="Only these; may be given again.")
     ] = None,
     target: Annotated[str | None, typer.Option("--target", help="Only of this target.")] = None,
-    after: Annotated[
-        str | None, typer.Option("--after", help="Go on behind this notice: `next` of a page.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")] = 50,
+    after: After = None,
+    limit: Limit = 50,
 ) -> None:
     """List the targets, how each fares, and the notices: newest first, with why a try failed."""
     targets = notices.standings(cli.engine)
     page = notice_lists.list_page(cli.database, states=state or (), target=target, after=after, limit=limit)
     steps = [command("remand notify retry", one.name) for one in targets if one.given_up]
-    if page.next:
-        steps.append(command("remand notify list --after", page.next))
-    cli.out.answer(
-        {"targets": targets, "items": page.items, "next": page.next},
+    cli.out.answer_page(
+        page,
         _targets(targets) if targets else Text("no target is set, and nobody is told anything"),
         Text(),
         _notices(page.items) if page.items else Text("no such notice is kept"),
         *([next_steps(*steps)] if steps else []),
+        targets=targets,
     )
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from rich.cells import cell_len
@@ -20,7 +20,11 @@ from rich.text import Text
 
 from app.cli.listing import Facts, Listing
 from app.cli.streams import print_json
+from app.domain.page import Page
 from app.domain.printable import printable
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 PIPED_WIDTH = 200
 """Columns where nobody looks at the width: wide enough that no cell is cut."""
@@ -74,8 +78,11 @@ class Output:
         self.console = _console(sys.stdout)
         self.errors = _console(sys.stderr)
 
-    def answer(self, value: object, *shown: RenderableType) -> None:
-        """Print the answer once: `value` as JSON, or what is `shown` to people."""
+    def answer(self, value: Mapping[str, Any] | DataclassInstance, *shown: RenderableType) -> None:
+        """Print the answer once: `value` as JSON, or what is `shown` to people.
+
+        A list is answered by `answer_page`: all lists look alike.
+        """
         if self.as_json:
             print_json(value)
             return
@@ -83,7 +90,13 @@ class Output:
             # What is longer than a line is for the terminal to break: a link must stay one.
             self.console.print(part, crop=False)
 
-    def answer_lines(self, value: object, lines: Iterable[str]) -> None:
+    def answer_page(self, page: Page[Any], *shown: RenderableType, **more: object) -> None:
+        """Print a page of a list once, and to people how it goes on; `more`: what belongs to no item."""
+        self.answer({"items": page.items, "next": page.next, "total": page.total, **more}, *shown)
+        if page.next is not None and not self.as_json:
+            self.say(_goes_on(page), style="dim")
+
+    def answer_lines(self, value: Mapping[str, Any] | DataclassInstance, lines: Iterable[str]) -> None:
         """Print the answer once; lines that are copied, or read by a shell, stay whole at any width."""
         if self.as_json:
             print_json(value)
@@ -94,6 +107,11 @@ class Output:
     def say(self, text: str | Text, style: str = "") -> None:
         """Tell something that is no part of the answer, on standard error."""
         self.errors.print(text, style=style or None)
+
+
+def _goes_on(page: Page[Any]) -> str:
+    shown = f"{len(page.items)} of {page.total}" if page.total is not None else f"{len(page.items)}, and more"
+    return f"{shown}; next: --after {page.next}"
 
 
 def _console(stream: Any) -> Console:

@@ -12,6 +12,7 @@ from rich.text import Text
 from app.cli.context import By, Cli, Group, Reason
 from app.cli.output import age, facts, now, span, state, table
 from app.cli.wording import command, counted, next_steps
+from app.domain.page import Page
 from app.domain.queues import RETRY
 from app.engine import overview, pauses
 from app.engine.overview import QueueStanding
@@ -24,7 +25,7 @@ QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Its name, as `r
 def list_(cli: Cli) -> None:
     """List the queues: what is in each, how long the oldest work of it has been due, who listens."""
     found = overview.queues(cli.engine)
-    cli.out.answer([one.to_dict() for one in found], _listing(found))
+    cli.out.answer_page(Page.whole(one.to_dict() for one in found), _listing(found))
 
 
 def _listing(found: Sequence[QueueStanding]) -> RenderableType:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from app.cli import redrive_options as options
 from app.cli import redrive_shown as shown
-from app.cli.context import By, Cli, Group, Reason
+from app.cli.context import After, By, Cli, Group, Limit, Reason
 from app.cli.output import short, state
 from app.cli.wording import command, next_steps
 from app.domain.errors import InputInvalid
@@ -241,11 +241,12 @@ def list_(
         list[RedriveState] | None,
         typer.Option("--state", help="Only these; repeatable. Default: all but plans."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many.")] = 50,
+    after: After = None,
+    limit: Limit = 50,
 ) -> None:
     """List redrives, newest first."""
-    found = engine.list_page(cli.engine, states=[str(one) for one in states or ()], limit=limit).items
-    cli.out.answer(found, shown.listing(found) if found else "no redrives")
+    page = engine.list_page(cli.engine, states=[str(one) for one in states or ()], after=after, limit=limit)
+    cli.out.answer_page(page, shown.listing(page.items) if page.items else "no redrives")
 
 
 @GROUP.verb(
@@ -259,18 +260,15 @@ def items(
     states: Annotated[
         list[ItemState] | None, typer.Option("--state", help="Only these; repeatable. Default: all.")
     ] = None,
-    after: Annotated[
-        str | None, typer.Option("--after", metavar="CURSOR", help="Those behind `next` of the page before.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many.")] = 100,
+    after: After = None,
+    limit: Limit = 100,
 ) -> None:
     """Show what became of each letter, with the reason."""
     one = engine.find(cli.engine, redrive)
     page = engine.items_page(
         cli.engine, one.id, states=[str(each) for each in states or ()], after=after, limit=limit
     )
-    more = [Text(f"there are more: --after {page.next}", style="dim")] if page.next else []
-    cli.out.answer(page, shown.item_table(page.items) if page.items else "no such letters", *more)
+    cli.out.answer_page(page, shown.item_table(page.items) if page.items else "no such letters")
 
 
 @GROUP.verb("pause", exits=(4, 5), examples=('remand dlq redrive pause 51c09e --reason "too many timeouts"',))

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 
 from app.cli.context import ROOT, RUN, Cli
 from app.cli.output import age, now, table
+from app.domain.page import Page
 from app.engine.sweeps.prune import LOOKED_AT, Kept, outlook
 
 
@@ -18,7 +19,7 @@ def retention(cli: Cli) -> None:
     The prune sweep deletes it. Workflows are no part of it: they are archived.
     """
     found = outlook(cli.engine)
-    cli.out.answer(found, _listing(found))
+    cli.out.answer_page(Page.whole(found), _listing(found))
 
 
 def _listing(found: Sequence[Kept]) -> RenderableType:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from app.cli.context import Cli
 from app.cli.output import table
+from app.domain.page import Page
 from remand.judge import show as show_code
 from remand.rules import FAMILIES, POLICY_OF, Rule
 from remand.rules.user import AnyRule, Layers, UserRule, place_of
@@ -33,7 +34,7 @@ def show(cli: Cli, layers: Layers, family: str | None) -> None:
         parts += [Text("your own", style="bold"), _own_table(own), Text()]
     for one in chosen:
         parts += [Text.assemble((one.name, "bold"), f"  {one.about}"), _table(one.rules), Text()]
-    cli.out.answer(value, *parts)
+    cli.out.answer_page(Page.whole(value), *parts)
 
 
 def looks_at(rule: Rule) -> str:

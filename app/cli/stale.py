@@ -9,16 +9,16 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.context import ROOT, RUN, Cli
+from app.cli.context import ROOT, RUN, After, Cli, Limit
 from app.cli.output import age, now, short_ids, state, table
 from app.cli.wording import command, counted, next_steps
+from app.domain.page import Page
 from app.domain.staleness import Health
 from app.engine import staleness
 from app.engine.sweeps.stale import stale as sweep
 from app.store.staleness import Standing
 
 _STYLE = {Health.STALE: "red", Health.WARNING: "yellow", Health.HEALTHY: "green"}
-_MOST = 10_000
 
 
 @ROOT.verb(
@@ -35,7 +35,8 @@ def stale(
         bool,
         typer.Option("--list", help="Only list how workflows stand: stale, warning, the oldest healthy."),
     ] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=_MOST, help="List so many at most.")] = 200,
+    after: After = None,
+    limit: Limit = 200,
 ) -> None:
     """Take out of work what shows no sign of life, as the sweep does, now; or say what would happen.
 
@@ -43,9 +44,9 @@ def stale(
     `[staleness]`, allows. While another stale sweep runs, nothing is done.
     """
     if listed:
-        _answer(cli, staleness.shown(cli.engine, tuple(Health), limit))
+        _answer(cli, staleness.shown(cli.engine, tuple(Health), after=after, limit=limit))
     elif dry_run:
-        _answer(cli, staleness.would_take(cli.engine, limit))
+        _answer(cli, staleness.would_take(cli.engine, after=after, limit=limit))
     else:
         swept = sweep(cli.engine)
         told = f"{counted(swept.letters, 'dead letter')}, {counted(swept.errors, 'error')}"
@@ -53,8 +54,8 @@ def stale(
         cli.out.answer(swept, Text(told), next_steps(command("remand dlq list")))
 
 
-def _answer(cli: Cli, found: Sequence[Standing]) -> None:
-    cli.out.answer(list(found), _listing(found) if found else Text("nothing is stale"))
+def _answer(cli: Cli, page: Page[Standing]) -> None:
+    cli.out.answer_page(page, _listing(page.items) if page.items else Text("nothing is stale"))
 
 
 def _listing(found: Sequence[Standing]) -> RenderableType:

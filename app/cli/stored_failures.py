@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -19,8 +20,6 @@ from app.store.unclassified import Unclassified, forget, list_unclassified
 from app.store.workflows import find_workflow
 from remand.failure import Failure
 from remand.rejudge import explain_recorded
-
-LISTED = 100
 
 
 def show_attempt(cli: Cli, books: Books, workflow: str, step: str, number: int, *, verbose: bool) -> None:
@@ -103,20 +102,20 @@ def _difference(failure: Failure, today: explained.Told) -> Text:
     return Text("today's rules say otherwise", style="yellow")
 
 
-def show_unclassified(cli: Cli) -> None:
+def show_unclassified(cli: Cli, after: str | None, limit: int) -> None:
     """Answer with the failures that no rule knew, the last seen first, each with a rule to start from."""
-    found = list_unclassified(cli.database, LISTED)
-    value = [{**_fields(one), "rule": draft(one.error_class, one.message, one.fingerprint)} for one in found]
-    if not found:
-        cli.out.answer(value, "no rule was missing: every failure so far was known")
-        return
-    parts: list[RenderableType] = [_listing(found)]
-    for one in found:
+    page = list_unclassified(cli.database, after=after, limit=limit)
+    known = "no rule was missing: every failure so far was known"
+    parts: list[RenderableType] = [_listing(page.items) if page.items else known]
+    for one in page.items:
         parts += [
             Text(f"\n# {one.fingerprint}", style="dim"),
             Text(draft(one.error_class, one.message, one.fingerprint)),
         ]
-    cli.out.answer(value, *parts)
+    cli.out.answer_page(
+        page.each(lambda one: {**_fields(one), "rule": draft(one.error_class, one.message, one.fingerprint)}),
+        *parts,
+    )
 
 
 def forget_unclassified(cli: Cli, fingerprint: str) -> None:
@@ -138,7 +137,7 @@ def _fields(one: Unclassified) -> dict[str, Any]:
     return {name: getattr(one, name) for name in Unclassified.__slots__}
 
 
-def _listing(found: list[Unclassified]) -> RenderableType:
+def _listing(found: Sequence[Unclassified]) -> RenderableType:
     at = now()
     return table(
         "fingerprint", "count", "first", "last", "handler", "example", "failure",

@@ -11,6 +11,7 @@ from rich.text import Text
 from app.cli.context import ROOT, RUN, Cli
 from app.cli.output import age, now, span, table
 from app.cli.wording import counted
+from app.domain.page import Page
 from app.engine.sweeps import standing
 from app.engine.sweeps.standing import SweepStanding, SweepState
 
@@ -25,8 +26,8 @@ def sweeps(cli: Cli) -> None:
     remand.maintenance runs them.
     """
     found = standing.sweeps(cli.engine)
-    cli.out.answer(
-        [one.to_dict() for one in found],
+    cli.out.answer_page(
+        Page.whole(one.to_dict() for one in found),
         _listing(found),
         *(_failure(one) for one in found if one.state is SweepState.FAILING),
     )

@@ -15,6 +15,7 @@ from app.cli.dag import Node, draw
 from app.cli.output import age, facts, table
 from app.cli.wording import command, counted, next_steps
 from app.domain.errors import HandlerNotFound
+from app.domain.page import Page
 from app.domain.template import Template, all_rule_layers, load_paths, to_definition
 from app.engine import operate
 from app.engine.books import unknown_classes
@@ -38,8 +39,8 @@ def list_(cli: Cli) -> None:
     def paused_by(one: PublishedTemplate) -> str | None:
         return held.get((one.template.namespace, one.template.name))
 
-    cli.out.answer(
-        [{**_fields(one), "paused_by": paused_by(one)} for one in found],
+    cli.out.answer_page(
+        Page.whole({**_fields(one), "paused_by": paused_by(one)} for one in found),
         table(
             "template", "steps", "queues", "published", "description",
             rows=[
@@ -176,8 +177,8 @@ def _doubtful_rules(cli: Cli, templates: Sequence[Template]) -> Iterator[str]:
 def publish(cli: Cli, files: Files) -> None:
     """Publish templates: all, or none if one is wrong. A published version never changes."""
     published = publish_templates(cli.engine.templates, files)
-    cli.out.answer(
-        [{"template": one.ref, "is_new": is_new} for one, is_new in published],
+    cli.out.answer_page(
+        Page.whole({"template": one.ref, "is_new": is_new} for one, is_new in published),
         *(f"{one.ref}: {'published' if is_new else 'is published already'}" for one, is_new in published),
         next_steps(command("remand submit", published[0][0].ref))
         if published

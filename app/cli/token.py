@@ -17,6 +17,7 @@ from app.cli.context import By, Cli, Group, Reason
 from app.cli.output import age, ahead, facts, now, table
 from app.domain.access import Permission, Role
 from app.domain.errors import InputInvalid
+from app.domain.page import Page
 from app.engine import access
 from app.store import access as stored
 from app.store.access import Token
@@ -85,9 +86,8 @@ def create(
 def list_(cli: Cli, all: Annotated[bool, typer.Option("--all", help="Revoked ones, too.")] = False) -> None:
     """List the tokens: what each may do, until when, and when it was last used."""
     found = stored.list_tokens(cli.database, revoked=all)
-    cli.out.answer(
-        [_told(one) for one in found], _listing(found) if found else Text("no token; see remand token create")
-    )
+    nothing = Text("no token; see remand token create")
+    cli.out.answer_page(Page.whole(_told(one) for one in found), _listing(found) if found else nothing)
 
 
 @GROUP.verb("revoke", exits=(4,), examples=('remand token revoke ci --reason "was in a log"',))

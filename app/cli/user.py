@@ -17,6 +17,7 @@ from app.cli.output import age, now, table
 from app.cli.wording import command, next_steps
 from app.domain.access import Role, account_name_like
 from app.domain.errors import AccessInvalid, NameTaken, UserNotFound
+from app.domain.page import Page
 from app.engine import access
 from app.store import access as stored
 from app.store.access import User
@@ -75,7 +76,7 @@ def list_(cli: Cli) -> None:
     """List who may sign in."""
     found = stored.list_users(cli.database)
     nobody = Text.assemble("nobody yet: ", command("remand user add NAME --role admin"))
-    cli.out.answer([_told(one) for one in found], _listing(found) if found else nobody)
+    cli.out.answer_page(Page.whole(_told(one) for one in found), _listing(found) if found else nobody)
 
 
 @GROUP.verb("set-role", exits=(4,), examples=("remand user set-role grace operator",))

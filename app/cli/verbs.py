@@ -26,6 +26,11 @@ By = Annotated[
 Reason = Annotated[str | None, typer.Option("--reason", help="Why: recorded with the decision.")]
 WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Its id, or enough of either end of it.")]
 
+After = Annotated[
+    str | None, typer.Option("--after", metavar="CURSOR", help="Go on behind a page: its `next`.")
+]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many.")]
+
 START, WORK, RUN, EXPLAIN = "Start here", "Work with it", "Run it for real", "Find out why"
 """Panels of the help, in order."""
 

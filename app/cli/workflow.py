@@ -13,18 +13,19 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.arguments import read_since
-from app.cli.context import Cli, Group, WorkflowId
+from app.cli.context import After, Cli, Group, Limit, WorkflowId
 from app.cli.drawing import draw_workflow, step_table
 from app.cli.exits import EXIT_CODES
 from app.cli.output import age, facts, json_text, now, short, short_ids, span, state, table
 from app.cli.wording import command, next_steps
 from app.domain.errors import WaitTimedOut
+from app.domain.page import Page
 from app.domain.states import WorkflowState
 from app.engine.masks import masked
 from app.store.dlq import DeadLetter, list_dead_letters
-from app.store.ids import first_id_at
 from app.store.steps import steps_of
-from app.store.workflows import Move, Workflow, find_workflow, list_workflows, moves_of, states_of
+from app.store.workflow_search import WorkflowFilter, search
+from app.store.workflows import Move, Workflow, find_workflow, moves_of, states_of
 
 GROUP = Group("workflow", "Look at workflows, wait for them, cancel them.")
 FIRST_PAUSE_SECONDS = 0.05
@@ -51,18 +52,25 @@ def list_(
     since: Annotated[
         str | None, typer.Option("--since", help="Submitted since: 15m, 2h, 7d or an instant.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many.")] = 50,
+    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
+    after: After = None,
+    limit: Limit = 50,
 ) -> None:
-    """List workflows, newest first."""
-    at = now()
-    found = list_workflows(
-        cli.database,
-        states=[str(one) for one in state or ()],
+    """List workflows, newest first; those in the archive are found by their ids alone."""
+    wanted = WorkflowFilter(
+        states=tuple(state or ()),
         template=template,
-        limit=limit,
-        since=None if since is None else first_id_at(read_since(since, at)),
+        tag=tag,
+        submitted_after=None if since is None else read_since(since, now()),
     )
-    cli.out.answer([_listed(one) for one in found], _listing(found), *([] if found else ["no workflows"]))
+    found = search(cli.database, wanted, after=after, limit=limit)
+    looked = found.looked_back_to
+    cli.out.answer_page(
+        found.page.each(_listed),
+        _listing(found.page.items) if found.page.items else "no workflows",
+        *([] if looked is None else [f"looked back to {looked:%Y-%m-%d %H:%M} UTC so far"]),
+        looked_back_to=looked,
+    )
 
 
 def _listed(workflow: Workflow) -> dict[str, Any]:
@@ -101,7 +109,7 @@ def _listing(found: Sequence[Workflow]) -> RenderableType:
             )
             for one in found
         ],
-    ) if found else ""  # fmt: skip
+    )  # fmt: skip
 
 
 def _open(workflow: Workflow) -> str:
@@ -213,10 +221,11 @@ def wait(
     ids = [find_workflow(cli.database, one).id for one in workflow]
     states = wait_for(cli, ids, timeout)
     answered = [{"id": one, "state": states[one], "went_well": states[one] in WENT_WELL} for one in ids]
-    cli.out.answer(
-        answered[0] if len(ids) == 1 else answered,
-        *(Text.assemble(f"workflow {short(one)} is ", state(states[one])) for one in ids),
-    )
+    shown = [Text.assemble(f"workflow {short(one)} is ", state(states[one])) for one in ids]
+    if len(ids) == 1:
+        cli.out.answer(answered[0], *shown)
+    else:
+        cli.out.answer_page(Page.whole(answered), *shown)
     blocked = [one for one in ids if states[one].needs_person]
     if blocked:
         cli.out.say(next_steps(*(command("remand workflow show", short(one)) for one in blocked)))
@@ -267,7 +276,7 @@ def history(
     """Tell every move of a workflow and its steps in order, with who made it and why."""
     found = find_workflow(cli.database, workflow)
     moves = [one for one in moves_of(cli.database, found.id) if step is None or one.step == step]
-    cli.out.answer(moves, _moves(moves, found))
+    cli.out.answer_page(Page.whole(moves), _moves(moves, found))
 
 
 def _moves(moves: Sequence[Move], workflow: Workflow) -> RenderableType:

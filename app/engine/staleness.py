@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from app.domain.page import Page
 from app.domain.staleness import Health
 from app.engine.context import Engine
 from app.engine.limits import limits_of
@@ -19,17 +20,30 @@ def settings_of(engine: Engine) -> str:
     return staleness.said(engine.settings.staleness.lifecycle, limits_of(engine.settings))
 
 
-def shown(engine: Engine, healths: Sequence[Health] = NOT_HEALTHY, limit: int = 200) -> list[Standing]:
+def shown(
+    engine: Engine,
+    healths: Sequence[Health] = NOT_HEALTHY,
+    *,
+    after: str | None = None,
+    limit: int = 200,
+) -> Page[Standing]:
     """Return how workflows stand, stale ones first, then what is stale soonest. Transaction: own.
 
     Of the healthy only those that are longest in their state.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
     """
     with engine.database.begin() as connection:
         now = engine.now(connection)
-        return staleness.find_shown(connection, settings_of(engine), now, healths, limit)
+        return staleness.find_shown(connection, settings_of(engine), now, healths, after=after, limit=limit)
 
 
-def would_take(engine: Engine, limit: int) -> list[Standing]:
-    """Return what a sweep would take out of work now, in its order. Transaction: own; nothing is changed."""
+def would_take(engine: Engine, *, after: str | None = None, limit: int = 200) -> Page[Standing]:
+    """Return what a sweep would take out of work now, in its order. Transaction: own; nothing is changed.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
+    """
     with engine.database.begin() as connection:
-        return staleness.find_stale(connection, settings_of(engine), engine.now(connection), limit)
+        return staleness.find_stale(connection, settings_of(engine), engine.now(connection), after, limit)

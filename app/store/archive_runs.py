@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from app.domain.page import Page
 from app.domain.partitions import Period
+from app.store.counting import count_rows
 from app.store.ids import new_id, read_cursor
-from app.store.letter_search import Page
 from app.store.session import Connection, Database
 from app.store.tables import archive_runs
 
@@ -151,7 +152,13 @@ def list_page(database: Database, *, after: str | None = None, limit: int = 50) 
     where = "where (%(before)s::uuid is null or id < %(before)s) order by id desc limit %(limit)s"
     before = None if after is None else read_cursor(after)
     found = _runs(database, where, {"before": before, "limit": limit + 1})
-    return Page(found[:limit], str(found[limit - 1].id) if len(found) > limit else None)
+    return Page.of(
+        found,
+        limit,
+        after=after,
+        cursor=lambda one: str(one.id),
+        count=lambda: count_rows(database, archive_runs, []),
+    )
 
 
 def last_export(connection: Connection, period: str) -> Run | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from app.domain.errors import InputInvalid
+from app.domain.page import Page
+from app.store.counting import count_rows
 from app.store.ids import first_id_at, new_id
 from app.store.session import Database
 from app.store.tables import audit_log
@@ -73,15 +75,9 @@ class Written:
     after: Any
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPage:
-    """Some entries, and the cursor of those behind them; None: there are none."""
-
-    items: list[Written]
-    next: str | None
-
-
-def list_page(database: Database, wanted: Filter, *, after: str | None = None, limit: int = 50) -> AuditPage:
+def list_page(
+    database: Database, wanted: Filter, *, after: str | None = None, limit: int = 50
+) -> Page[Written]:
     """Return entries, newest first, those behind `after`. Transaction: own.
 
     Raises:
@@ -98,7 +94,17 @@ def list_page(database: Database, wanted: Filter, *, after: str | None = None, l
     )
     with database.begin() as connection:
         found = [Written(*row) for row in connection.execute(query)]
-    return AuditPage(found[:limit], str(found[limit - 1].id) if len(found) > limit else None)
+    return Page.of(
+        found, limit, after=after, cursor=lambda one: str(one.id), count=lambda: _total(database, wanted)
+    )
+
+
+def _total(database: Database, wanted: Filter) -> int | None:
+    # What an index answers alone; a subject has one only together with its kind.
+    kind = wanted.kind if wanted.subject is not None else None
+    subject = wanted.subject if wanted.kind is not None else None
+    among = replace(wanted, verb=None, kind=kind, subject=subject)
+    return count_rows(database, audit_log, _matching(among), _matching(wanted))
 
 
 def _matching(wanted: Filter) -> list[sa.ColumnElement[bool]]:

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.store.groups import Group, GroupFilter, rank, ranked, trends
-from app.store.letter_search import Page
+from app.domain.page import Page
+from app.store.groups import Group, GroupFilter, rank, ranked, total, trends
 from app.store.lines import line_of
 from app.store.session import Database
 from app.store.tables import dead_letter_groups
@@ -28,7 +28,12 @@ def list_lines(
     query = sa.select(_LINE, table.id, table.last_at, table.open_letters).select_from(dead_letter_groups)
     with database.reading() as connection:
         rows = list(connection.execute(ranked(query, wanted, after).limit(limit + 1)))
-    last = rows[limit - 1] if len(rows) > limit else None
-    after = None if last is None else rank(last.id, last.last_at, last.open_letters, wanted.order)
-    counted = trends(database, [row.id for row in rows[:limit]], now)
-    return Page([f'{row[0][:-1]},"trend":{json.dumps(counted[row.id])}}}' for row in rows[:limit]], after)
+    found = Page.of(
+        rows,
+        limit,
+        after=after,
+        cursor=lambda row: rank(row.id, row.last_at, row.open_letters, wanted.order),
+        count=lambda: total(database, wanted),
+    )
+    counted = trends(database, [row.id for row in found.items], now)
+    return found.each(lambda row: f'{row[0][:-1]},"trend":{json.dumps(counted[row.id])}}}')

@@ -13,10 +13,11 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.errors import GroupNotFound, InputInvalid, InstantInvalid
 from app.domain.instants import read_instant
+from app.domain.page import Page
 from app.domain.states import GroupState
+from app.store.counting import count_rows
 from app.store.dlq import Note
 from app.store.ids import find_id, first_id_at, new_id
-from app.store.letter_search import Page
 from app.store.session import Database
 from app.store.tables import dead_letter_groups, dead_letter_notes, dead_letters
 
@@ -261,8 +262,19 @@ def list_page(
     wanted = GroupFilter(tuple(states), namespace, template, owner, order)
     with database.reading() as connection:
         rows = [_group(row) for row in connection.execute(ranked(_select(), wanted, after).limit(limit + 1))]
-    last = rows[limit - 1] if len(rows) > limit else None
-    return Page(rows[:limit], None if last is None else rank(last.id, last.last_at, last.open_letters, order))
+    return Page.of(
+        rows,
+        limit,
+        after=after,
+        cursor=lambda one: rank(one.id, one.last_at, one.open_letters, order),
+        count=lambda: total(database, wanted),
+    )
+
+
+def total(database: Database, wanted: GroupFilter) -> int | None:
+    """Return how many groups are wanted; None where there are too many to look at. Transaction: own."""
+    states, others = _matching(wanted)
+    return count_rows(database, dead_letter_groups, states, others)
 
 
 def ranked(query: sa.Select[Any], wanted: GroupFilter, after: str | None) -> sa.Select[Any]:
@@ -275,16 +287,22 @@ def ranked(query: sa.Select[Any], wanted: GroupFilter, after: str | None) -> sa.
     if wanted.order not in _ORDERS:
         raise InputInvalid(f"groups have no order {wanted.order!r}", hint=f"known are {', '.join(_ORDERS)}")
     key = _ORDERS[wanted.order]
-    query = query.order_by(key.desc(), table.id.desc())
+    states, others = _matching(wanted)
+    query = query.where(*states, *others).order_by(key.desc(), table.id.desc())
+    return query if after is None else query.where(sa.tuple_(key, table.id) < _place(after, wanted.order))
+
+
+def _matching(wanted: GroupFilter) -> tuple[list[sa.ColumnElement[bool]], list[sa.ColumnElement[bool]]]:
+    """Return the conditions that an index answers, and the others."""
+    table = dead_letter_groups.c
+    states: list[sa.ColumnElement[bool]] = []
     if set(wanted.states) == set(_ALIVE):
         # In the words of the partial indexes: Postgres does not know that a parameter means the same.
-        query = query.where(sa.text("dead_letter_groups.state IN ('open', 'investigating')"))
+        states.append(sa.literal_column("dead_letter_groups.state IN ('open', 'investigating')", sa.Boolean))
     elif wanted.states:
-        query = query.where(table.state.in_([str(one) for one in wanted.states]))
-    for name in ("namespace", "template", "owner"):
-        if getattr(wanted, name) is not None:
-            query = query.where(table[name] == getattr(wanted, name))
-    return query if after is None else query.where(sa.tuple_(key, table.id) < _place(after, wanted.order))
+        states.append(table.state.in_([str(one) for one in wanted.states]))
+    given = {name: getattr(wanted, name) for name in ("namespace", "template", "owner")}
+    return states, [table[name] == value for name, value in given.items() if value is not None]
 
 
 def rank(group_id: UUID, last_at: datetime, open_letters: int, order: str) -> str:

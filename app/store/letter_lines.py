@@ -7,7 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.domain.letter_filter import LetterFilter
-from app.store.letter_search import LetterRow, Page, most_urgent, newest, urgency
+from app.domain.page import Page
+from app.store.letter_search import LetterRow, most_urgent, newest, total, urgency
 from app.store.lines import line_of
 from app.store.session import Database
 from app.store.tables import dead_letters
@@ -22,8 +23,9 @@ def list_lines(database: Database, wanted: LetterFilter, *, after: str | None, l
         InputInvalid: `after` is no cursor of this list.
     """
     rows = _read(database, newest(_select(), wanted, after).limit(limit + 1))
-    last = rows[limit - 1] if len(rows) > limit else None
-    return Page([row[0] for row in rows[:limit]], None if last is None else str(last.id))
+    return Page.of(
+        rows, limit, after=after, cursor=lambda row: str(row.id), count=lambda: total(database, wanted)
+    ).each(lambda row: str(row[0]))
 
 
 def triage_lines(database: Database, wanted: LetterFilter, *, after: str | None, limit: int) -> Page[str]:
@@ -33,8 +35,13 @@ def triage_lines(database: Database, wanted: LetterFilter, *, after: str | None,
         InputInvalid: `after` is no cursor of this list.
     """
     rows = _read(database, most_urgent(_select(), wanted, after).limit(limit + 1))
-    last = rows[limit - 1] if len(rows) > limit else None
-    return Page([row[0] for row in rows[:limit]], None if last is None else urgency(last.triage_at, last.id))
+    return Page.of(
+        rows,
+        limit,
+        after=after,
+        cursor=lambda row: urgency(row.triage_at, row.id),
+        count=lambda: total(database, wanted),
+    ).each(lambda row: str(row[0]))
 
 
 def _read(database: Database, query: sa.Select[Any]) -> list[Any]:

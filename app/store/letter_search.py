@@ -8,35 +8,30 @@ sure to be the last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from app.domain.errors import InputInvalid, InstantInvalid
 from app.domain.instants import read_instant
-from app.domain.letter_filter import LetterFilter
+from app.domain.letter_filter import OPEN, LetterFilter
+from app.domain.page import Page
 from app.domain.states import DeadLetterStatus
+from app.store.counting import count_rows
 from app.store.session import Database
 from app.store.tables import dead_letters
 
-T = TypeVar("T")
-_OPEN = ("pending", "investigating")
 _EQUAL = (
     "workflow_id", "group_id", "namespace", "template", "version", "step", "handler", "queue", "dead_queue",
     "error_class", "claimed_by",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """A page of a list."""
-
-    items: list[T]
-    next: str | None
-    """Where the next page begins; None: this is the last."""
+_NOT_INDEXED = (
+    "version", "step", "handler", "queue", "claimed_by", "label", "text", "opened_from", "opened_before",
+)  # fmt: skip
+_INDEXED_IF_OPEN = ("namespace", "template", "error_class", "dead_queue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +81,9 @@ def matching(wanted: LetterFilter) -> list[sa.ColumnElement[bool]]:
     columns = dead_letters.c
     found: list[sa.ColumnElement[bool]] = []
     statuses = tuple(str(one) for one in wanted.statuses)
-    if set(statuses) == set(_OPEN):
+    if set(statuses) == set(OPEN):
         # In the words of the partial indexes: Postgres does not know that a parameter means the same.
-        found.append(sa.text("dead_letters.status IN ('pending', 'investigating')"))  # type: ignore[arg-type]
+        found.append(sa.literal_column("dead_letters.status IN ('pending', 'investigating')", sa.Boolean))
     elif statuses:
         found.append(columns.status.in_(statuses))
     if wanted.ids:
@@ -118,7 +113,9 @@ def list_page(
         InputInvalid: `after` is no cursor of this list.
     """
     rows = _read(database, newest(_select(), wanted, after).limit(limit + 1))
-    return Page(rows[:limit], str(rows[limit - 1].id) if len(rows) > limit else None)
+    return Page.of(
+        rows, limit, after=after, cursor=lambda one: str(one.id), count=lambda: total(database, wanted)
+    )
 
 
 def triage_page(
@@ -130,8 +127,13 @@ def triage_page(
         InputInvalid: `after` is no cursor of this list.
     """
     rows = _read(database, most_urgent(_select(), wanted, after).limit(limit + 1))
-    last = rows[limit - 1] if len(rows) > limit else None
-    return Page(rows[:limit], None if last is None else urgency(last.triage_at, last.id))
+    return Page.of(
+        rows,
+        limit,
+        after=after,
+        cursor=lambda one: urgency(one.triage_at, one.id),
+        count=lambda: total(database, wanted),
+    )
 
 
 def newest(query: sa.Select[Any], wanted: LetterFilter, after: str | None) -> sa.Select[Any]:
@@ -169,6 +171,17 @@ def count(database: Database, wanted: LetterFilter, *, at_most: int = 10_000) ->
     some = sa.select(sa.literal(1)).select_from(dead_letters).where(*matching(wanted)).limit(at_most)
     with database.begin() as connection:
         return int(connection.scalar(sa.select(sa.func.count()).select_from(some.subquery())) or 0)
+
+
+def total(database: Database, wanted: LetterFilter) -> int | None:
+    """Return how many letters fit; None where there are too many to look at. Transaction: own."""
+    unindexed: Any = dict.fromkeys(_NOT_INDEXED)
+    if set(wanted.statuses) != set(OPEN):
+        unindexed |= {**dict.fromkeys(_INDEXED_IF_OPEN), "reasons": ()}
+    elif wanted.template is None:
+        unindexed["namespace"] = None
+    among = replace(wanted, **unindexed, categories=())
+    return count_rows(database, dead_letters, matching(among), matching(wanted))
 
 
 def _select() -> sa.Select[Any]:

@@ -11,8 +11,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from app.domain.notices import DeliveryState
+from app.domain.page import Page
+from app.store.counting import count_rows
 from app.store.ids import read_cursor
-from app.store.letter_search import Page
 from app.store.session import Database
 from app.store.tables import notification_targets, notifications
 
@@ -99,11 +100,10 @@ def list_page(
         InputInvalid: the cursor is none.
     """
     table = notifications.c
-    query = sa.select(*(table[name] for name in Notification.__slots__)).order_by(table.id.desc())
-    if states:
-        query = query.where(table.state.in_([str(one) for one in states]))
-    if target is not None:
-        query = query.where(table.target == target)
+    in_states = [table.state.in_([str(one) for one in states])] if states else []
+    of_target = [table.target == target] if target is not None else []
+    query = sa.select(*(table[name] for name in Notification.__slots__)).where(*in_states, *of_target)
+    query = query.order_by(table.id.desc())
     if after is not None:
         query = query.where(table.id < read_cursor(after))
     with database.reading() as connection:
@@ -111,7 +111,13 @@ def list_page(
             Notification(**{**row._asdict(), "state": DeliveryState(row.state)})
             for row in connection.execute(query.limit(limit + 1))
         ]
-    return Page(rows[:limit], str(rows[limit - 1].id) if len(rows) > limit else None)
+    return Page.of(
+        rows,
+        limit,
+        after=after,
+        cursor=lambda one: str(one.id),
+        count=lambda: count_rows(database, notifications, in_states, of_target),
+    )
 
 
 def standings(database: Database, names: Sequence[str]) -> list[TargetStanding]:

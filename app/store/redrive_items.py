@@ -11,7 +11,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from app.domain.errors import InputInvalid
+from app.domain.page import Page
 from app.domain.redrive import ItemState
+from app.store.counting import count_rows
 from app.store.endings import Ending, ending_of
 from app.store.session import Connection, Database
 from app.store.tables import redrive_items
@@ -30,14 +32,6 @@ class Item:
     sent_at: datetime | None
     steps: list[str] | None
     new_letter_id: UUID | None
-
-
-@dataclass(frozen=True, slots=True)
-class ItemPage:
-    """Some letters of a redrive in order, and the cursor of those behind them; None: there are none."""
-
-    items: list[Item]
-    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +72,27 @@ def items_page(
     states: Sequence[str] = (),
     after: str | None = None,
     limit: int = 50,
-) -> ItemPage:
+) -> Page[Item]:
     """Return letters of a redrive in order, those behind `after`. Transaction: own.
 
     Raises:
         InputInvalid: `after` is no cursor.
     """
     columns = redrive_items.c
-    query = sa.select(*(columns[name] for name in Item.__slots__)).where(columns.redrive_id == redrive_id)
-    if states:
-        query = query.where(columns.state.in_(states))
+    wanted = [columns.redrive_id == redrive_id, *([columns.state.in_(states)] if states else [])]
+    query = sa.select(*(columns[name] for name in Item.__slots__)).where(*wanted)
     if after is not None:
         query = query.where(columns.position > _cursor(after))
     with database.begin() as connection:
         rows = connection.execute(query.order_by(columns.position).limit(limit + 1)).all()
     found = [_item(row) for row in rows]
-    return ItemPage(found[:limit], str(found[limit - 1].position) if len(found) > limit else None)
+    return Page.of(
+        found,
+        limit,
+        after=after,
+        cursor=lambda one: str(one.position),
+        count=lambda: count_rows(database, redrive_items, wanted[:1], wanted[1:]),
+    )
 
 
 def next_waiting(connection: Connection, redrive_id: UUID, limit: int) -> list[UUID]:

@@ -11,7 +11,9 @@ import sqlalchemy as sa
 
 from app.domain.errors import InputInvalid, RedriveNotFound
 from app.domain.letter_filter import LetterFilter
+from app.domain.page import Page
 from app.domain.redrive import ACTIVE, RedriveState, RedriveVerb, Standing
+from app.store.counting import count_rows
 from app.store.ids import new_id
 from app.store.letter_search import matching
 from app.store.session import Connection, Database
@@ -73,14 +75,6 @@ class Redrive:
             self.sent,
             None if self.sent_at is None else max(self.sent_at, self.state_since),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class RedrivePage:
-    """Some redrives, and the cursor of those behind them; None: there are none."""
-
-    items: list[Redrive]
-    next: str | None
 
 
 def insert_redrive(connection: Connection, **values: Any) -> UUID:
@@ -148,7 +142,7 @@ def change_redrive(connection: Connection, redrive_id: UUID, **values: Any) -> N
 
 def list_page(
     database: Database, *, states: tuple[str, ...] = (), after: str | None = None, limit: int = 50
-) -> RedrivePage:
+) -> Page[Redrive]:
     """Return orders, newest first, those behind `after`; without states all but those never started.
 
     Transaction: own.
@@ -157,13 +151,20 @@ def list_page(
         InputInvalid: `after` is no cursor.
     """
     state = redrives.c.state
-    query = _select().where(state.in_(states) if states else state != RedriveState.PLANNED)
+    wanted = state.in_(states) if states else state != RedriveState.PLANNED
+    query = _select().where(wanted)
     if after is not None:
         query = query.where(redrives.c.id < _cursor(after))
     with database.begin() as connection:
         rows = connection.execute(query.order_by(redrives.c.id.desc()).limit(limit + 1)).all()
     found = [_redrive(row) for row in rows]
-    return RedrivePage(found[:limit], str(found[limit - 1].id) if len(found) > limit else None)
+    return Page.of(
+        found,
+        limit,
+        after=after,
+        cursor=lambda one: str(one.id),
+        count=lambda: count_rows(database, redrives, [], [wanted]),
+    )
 
 
 def active_ids(database: Database) -> list[UUID]:

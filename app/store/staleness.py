@@ -11,6 +11,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.domain.errors import InputInvalid
+from app.domain.page import Page
 from app.domain.staleness import Health, Lifecycle, StaleAction, Why
 from app.domain.states import WorkflowState
 from app.store.sweeping import Limits
@@ -31,7 +33,7 @@ _WARNS = (
     " where s.health <> 'healthy' and s.why in ('worker_unavailable', 'lifetime', 'state')" + _OLDEST_FIRST
 )
 _LIMIT = " limit :limit"
-_STALE = sa.text(_COLUMNS.format(ids=_CANDIDATES) + _TAKES_OUT + _LIMIT)
+_STALE = sa.text(_COLUMNS.format(ids=_CANDIDATES) + _TAKES_OUT + f"{_LIMIT} offset :skip")
 _STALE_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_CANDIDATES)}{_TAKES_OUT}{_LIMIT}")
 _UNWARNED_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_UNWARNED)}{_WARNS}{_LIMIT}")
 _WARNINGS = sa.text(_COLUMNS.format(ids=":ids") + _WARNS)
@@ -39,7 +41,7 @@ _SHOWN = sa.text(
     _COLUMNS.format(ids="array(select remand.stale_shown(cast(:settings as jsonb), :now, :oldest))")
     + " where s.health = any(:healths)"
     " order by case s.health when 'stale' then 0 when 'warning' then 1 else 2 end, s.stale_at, s.workflow_id"
-    " limit :limit"
+    " limit :limit offset :skip"
 )
 _OF = sa.text(_COLUMNS.format(ids=":ids"))
 _UNHEARD_STEPS = sa.text("""
@@ -65,6 +67,9 @@ _REMEMBER = sa.text("""
 insert into remand.staleness_settings as s (single, settings) values (true, cast(:settings as jsonb))
 on conflict (single) do update set settings = excluded.settings where s.settings <> excluded.settings
 """)
+
+
+_LONGEST_PLACE = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +115,17 @@ def remember(connection: sa.Connection, settings: str) -> None:
     connection.execute(_REMEMBER, {"settings": settings})
 
 
-def find_stale(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[Standing]:
-    """Return what is to be taken out of work, stale for longest first. Transaction: joins."""
-    rows = connection.execute(_STALE, {"settings": settings, "now": now, "limit": limit})
-    return [_standing(row) for row in rows]
+def find_stale(
+    connection: sa.Connection, settings: str, now: datetime, after: str | None, limit: int
+) -> Page[Standing]:
+    """Return what is to be taken out of work, stale for longest first. Transaction: joins.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
+    """
+    skip = _place(after)
+    rows = connection.execute(_STALE, {"settings": settings, "now": now, "limit": limit + 1, "skip": skip})
+    return _page([_standing(row) for row in rows], limit, after, skip)
 
 
 def find_stale_ids(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[UUID]:
@@ -157,20 +169,43 @@ def unheard_steps(
 
 
 def find_shown(
-    connection: sa.Connection, settings: str, now: datetime, healths: Sequence[Health], limit: int
-) -> list[Standing]:
+    connection: sa.Connection,
+    settings: str,
+    now: datetime,
+    healths: Sequence[Health],
+    *,
+    after: str | None,
+    limit: int,
+) -> Page[Standing]:
     """Return how workflows stand, stale ones first, then what is stale soonest. Transaction: joins.
 
-    All that are stale or warn can be found; of the healthy those that are longest in their state.
+    All that are stale or warn can be found; of the healthy those that are longest in their state. What the
+    list is ordered by changes with the clock: its cursor is a place in it, and what moves may be missed.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
     """
-    arguments = {"settings": settings, "now": now, "oldest": limit, "limit": limit}
-    rows = connection.execute(_SHOWN, {**arguments, "healths": [str(one) for one in healths]})
-    return [_standing(row) for row in rows]
+    skip = _place(after)
+    arguments = {"settings": settings, "now": now, "limit": limit + 1, "skip": skip}
+    arguments |= {"oldest": skip + limit + 1, "healths": [str(one) for one in healths]}
+    return _page([_standing(row) for row in connection.execute(_SHOWN, arguments)], limit, after, skip)
 
 
 def mark_warned(connection: sa.Connection, ids: Sequence[UUID], now: datetime) -> set[UUID]:
     """Note that people are warned of workflows; return those for which that is new. Transaction: joins."""
     return set(connection.scalars(_WARN, {"ids": list(ids), "now": now}))
+
+
+def _place(after: str | None) -> int:
+    if after is None:
+        return 0
+    if not (after.isascii() and after.isdecimal() and len(after) <= _LONGEST_PLACE):
+        raise InputInvalid("this is no cursor of this list", hint="begin without one")
+    return int(after)
+
+
+def _page(found: list[Standing], limit: int, after: str | None, skip: int) -> Page[Standing]:
+    return Page.of(found, limit, after=after, cursor=lambda _: str(skip + limit))
 
 
 def _standing(row: Any) -> Standing:

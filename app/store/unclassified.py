@@ -14,8 +14,12 @@ from uuid import UUID
 import psycopg2
 
 from app.clock import Clock
-from app.domain.errors import ValueRefused
+from app.domain.errors import InputInvalid, InstantInvalid, ValueRefused
+from app.domain.instants import read_instant
+from app.domain.page import Page
+from app.store.counting import count_rows
 from app.store.session import NOT_NOW, Database
+from app.store.tables import unclassified
 
 _RECORD = """
 -- Whoever holds one of the rows, a drain must not wait for it: its steps come first.
@@ -40,7 +44,10 @@ on conflict (fingerprint) do update set
 """
 _LIST = """
 select fingerprint, error_class, message, count, first_at, last_at, workflow_id, step, attempt, handler
-from remand.unclassified order by last_at desc, fingerprint limit %s
+  from remand.unclassified
+ where %s::timestamptz is null or (last_at, fingerprint) < (%s, %s)
+ order by last_at desc, fingerprint desc
+ limit %s
 """
 
 
@@ -97,9 +104,31 @@ def record(database: Database, clock: Clock, failures: Sequence[Unknown]) -> dic
     return dict(counts)
 
 
-def list_unclassified(database: Database, limit: int = 100) -> list[Unclassified]:
-    """Return what no rule knew, the last seen first. Transaction: own."""
-    return [Unclassified(*row) for row in database.call(_LIST, (limit,))]
+def list_unclassified(
+    database: Database, *, after: str | None = None, limit: int = 100
+) -> Page[Unclassified]:
+    """Return what no rule knew, the last seen first. Transaction: own.
+
+    Raises:
+        InputInvalid: `after` is no cursor of this list.
+    """
+    at, fingerprint = (None, None) if after is None else _place(after)
+    rows = database.call(_LIST, (at, at, fingerprint, limit + 1))
+    return Page.of(
+        [Unclassified(*row) for row in rows],
+        limit,
+        after=after,
+        cursor=lambda one: f"{one.last_at.isoformat()}_{one.fingerprint}",
+        count=lambda: count_rows(database, unclassified, []),
+    )
+
+
+def _place(after: str) -> tuple[datetime, str]:
+    at, _, fingerprint = after.partition("_")
+    try:
+        return read_instant(at), fingerprint
+    except InstantInvalid:
+        raise InputInvalid("this is no cursor of this list", hint="begin without one") from None
 
 
 def forget(database: Database, fingerprint: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.errors import InputInvalid
+from app.domain.page import MOST_COUNTED, Page
 from app.domain.states import WorkflowState
 from app.store.ids import first_id_at, id_range, instant_of
 from app.store.session import Database
@@ -80,11 +81,9 @@ class WorkflowFilter:
 
 @dataclass(frozen=True, slots=True)
 class FoundWorkflows:
-    """A page of workflows."""
+    """A page of workflows; where it was cut off, its `next` goes on from there, even if it has no items."""
 
-    items: list[Workflow]
-    next: str | None
-    """Where the next page begins; None: everything has been looked at."""
+    page: Page[Workflow]
     looked_back_to: datetime | None
     """Instant of the oldest row looked at, where the search was cut off there; None: it was not."""
 
@@ -110,20 +109,41 @@ def search(
     )
     ids = [row[0] for row in found]
     if len(ids) > limit:
-        return FoundWorkflows(read_workflows(database, ids[:limit]), str(ids[limit - 1]), None)
+        total = _count(database, wanted, arguments, where) if after is None else None
+        return FoundWorkflows(Page(read_workflows(database, ids[:limit]), str(ids[limit - 1]), total), None)
     last = None if wanted.has_index else _end_of_stretch(database, low, high)
-    looked_to = None if last is None else instant_of(last)
-    return FoundWorkflows(read_workflows(database, ids), None if last is None else str(last), looked_to)
+    items = read_workflows(database, ids)
+    if last is not None:
+        return FoundWorkflows(Page(items, str(last)), instant_of(last))
+    return FoundWorkflows(Page(items, None, len(items) if after is None else None), None)
+
+
+def _count(
+    database: Database, wanted: WorkflowFilter, arguments: Mapping[str, Any], where: Sequence[str]
+) -> int | None:
+    source = _index_for(wanted) or f"{_NEWEST} order by f.id desc"
+    [(seen, fits)] = _query(
+        database,
+        f"with f as materialized (select f.* from ({source}) f limit %(most)s)"
+        f" select count(*), count(*) filter (where {' and '.join(where)}) from f",
+        {**arguments, "most": MOST_COUNTED + 1},
+    )
+    return None if seen > MOST_COUNTED else fits
 
 
 def _source(database: Database, wanted: WorkflowFilter, arguments: Mapping[str, Any]) -> str:
     if not wanted.has_index:
         return f"({_NEWEST} order by f.id desc limit %(stretch)s)"
-    by_index = _LIVE if wanted.asks_for_live else _TAGGED if wanted.tag is not None else None
+    by_index = _index_for(wanted)
     if by_index is None or _are_many(database, by_index, arguments):
         # So many fit that the newest of them are soon found on the way back.
         return f"not materialized ({_NEWEST})"
     return f"materialized ({by_index})"
+
+
+def _index_for(wanted: WorkflowFilter) -> str | None:
+    """Return the query that finds by an index all that can fit; None: there is none."""
+    return _LIVE if wanted.asks_for_live else _TAGGED if wanted.tag is not None else None
 
 
 def _are_many(database: Database, source: str, arguments: Mapping[str, Any]) -> bool:

@@ -174,38 +174,6 @@ def find_workflow_id(database: Database, prefix: str) -> UUID:
     return find_id(database, "workflows", prefix, WorkflowNotFound, older="workflows_archive")
 
 
-def list_workflows(
-    database: Database,
-    *,
-    states: Sequence[str] = (),
-    template: str | None = None,
-    limit: int = 50,
-    before: UUID | None = None,
-    since: UUID | None = None,
-) -> list[Workflow]:
-    """Read workflows, newest first; `template` is "name" or "namespace/name". Transaction: own.
-
-    `before` and `since` bound the id, which sorts by time: exclusive and inclusive.
-    """
-    where, arguments = ["true"], dict[str, Any](limit=limit)
-    if states:
-        where.append("f.state = any(%(states)s)")
-        arguments["states"] = list(states)
-    if before is not None:
-        where.append("f.id < %(before)s")
-        arguments["before"] = before
-    if since is not None:
-        where.append("f.id >= %(since)s")
-        arguments["since"] = since
-    if template is not None:
-        where.append("(t.name = %(template)s or t.namespace || '/' || t.name = %(template)s)")
-        arguments["template"] = template
-    sql = f"select {_COLUMNS} where {' and '.join(where)} order by f.id desc limit %(limit)s"
-    with database.cursor() as cursor:
-        cursor.execute(sql, arguments)
-        return [_workflow(row) for row in cursor.fetchall()]
-
-
 def read_workflows(database: Database, ids: Sequence[UUID]) -> list[Workflow]:
     """Read the workflows that are there of these, newest first. Transaction: own."""
     if not ids:

@@ -27,7 +27,7 @@ def blocked(site: Site, ref: str = "site/chain", step: str = "b") -> tuple[str, 
     parts = json.dumps({step: {"give_up_on": [1]}})
     answer = site.cli("submit", ref, "--input", parts, "--wait", "--timeout", "60", exits=1)
     assert answer["state"] == "blocked_by_failures"
-    [letter] = site.cli("dlq", "list", "--workflow", answer["workflow_id"])
+    [letter] = site.cli("dlq", "list", "--workflow", answer["workflow_id"])["items"]
     return answer["workflow_id"], letter["id"]
 
 
@@ -37,10 +37,10 @@ def test_submit_is_followed_to_its_end(site: Site) -> None:
     assert (done["created"], done["state"]) == (True, "complete")
     shown = site.cli("workflow", "show", workflow)
     assert {step["name"]: step["state"] for step in shown["steps"]} == dict.fromkeys("abcd", "complete")
-    moves = site.cli("workflow", "history", workflow)
+    moves = site.cli("workflow", "history", workflow)["items"]
     assert moves[-1]["to_state"] == "complete"
     assert site.cli("workflow", "wait", workflow[-12:])["state"] == "complete"
-    listed = site.cli("workflow", "list", "--template", "site/diamond", "--state", "complete")
+    listed = site.cli("workflow", "list", "--template", "site/diamond", "--state", "complete")["items"]
     assert workflow in [one["id"] for one in listed]
     step = site.cli("step", "show", workflow, "d")
     assert step["step"]["result"] == {"sum": 7}
@@ -93,8 +93,8 @@ def test_step_in_error_is_repaired_and_the_workflow_goes_on(
     site.cli(*(named.get(word, word) for word in words), *WHO)
     assert site.cli("workflow", "wait", workflow)["state"] == state
     assert site.cli("step", "show", workflow, "b")["step"]["result"] == result
-    assert site.cli("dlq", "list", "--workflow", workflow) == []
-    assert "ada" in {move["by"] for move in site.cli("workflow", "history", workflow)}
+    assert site.cli("dlq", "list", "--workflow", workflow)["items"] == []
+    assert "ada" in {move["by"] for move in site.cli("workflow", "history", workflow)["items"]}
     site.check()
 
 
@@ -122,7 +122,7 @@ def test_templates_are_checked_published_and_shown(site: Site, tmp_path: Path) -
     path.write_text("{namespace: site, name: new, version: '1', steps: [{name: only, handler: site.play}]}")
     assert site.cli("template", "validate", str(path)) == {"templates": ["site/new:1"], "warnings": []}
     assert site.cli("template", "publish", str(path), str(TEMPLATES))
-    assert "site/new:1" in {one["template"] for one in site.cli("template", "list")}
+    assert "site/new:1" in {one["template"] for one in site.cli("template", "list")["items"]}
     assert site.cli("submit", "site/new", "--wait", "--timeout", "60")["state"] == "complete"
     path.write_text(path.read_text().replace("site.play", "site.poison"))
     changed = site.cli("template", "publish", str(path), exits=5)

@@ -69,7 +69,7 @@ def test_what_no_rule_knows_is_counted_by_all_processes_until_a_rule_is_written(
     site.settle()
 
     assert site.states(ids) == {"blocked_by_failures": 20}
-    [found] = list_unclassified(site.database)
+    [found] = list_unclassified(site.database).items
     assert (found.error_class, found.handler, found.count) == ("gate_shop.GateShut", "gate.open", 60)
     assert len({one.attempt for id_ in ids for one in site.attempts(id_)}) == 3
 
@@ -81,7 +81,7 @@ def test_what_no_rule_knows_is_counted_by_all_processes_until_a_rule_is_written(
 
     assert rule_of_last(site, after) == "gate-shut"
     assert site.outcomes(after) == ["failed"]
-    assert [one.count for one in list_unclassified(site.database)] == [60]
+    assert [one.count for one in list_unclassified(site.database).items] == [60]
 
 
 def test_a_worker_does_not_start_with_rules_that_contradict_each_other(open_site: OpenSite) -> None:

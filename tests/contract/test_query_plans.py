@@ -14,12 +14,13 @@ import pytest
 import sqlalchemy as sa
 
 from app.domain.errors import WorkflowNotFound
+from app.domain.page import MOST_COUNTED
 from app.domain.states import WorkflowState
 from app.engine import operate, overview
 from app.engine.operate import Who
 from app.engine.sweeps.partitions import partitions
 from app.engine.sweeps.stale import Swept, stale
-from app.store import dlq, pulse, standing, sweeping, workflow_search, workflows
+from app.store import dlq, pulse, standing, sweeping, workflow_search
 from app.store.ids import find_id
 from app.store.run_queue import Completed
 from app.store.session import Database
@@ -213,8 +214,7 @@ def looked_at(harness: Harness) -> None:
 
 
 def listed(harness: Harness) -> None:
-    workflows.list_workflows(harness.database)
-    workflows.list_workflows(harness.database, states=["steps_in_process"])
+    workflow_search.search(harness.database, WorkflowFilter(states=(WorkflowState.STEPS_IN_PROCESS,)))
     standing.live_by_state(harness.database, 100)
     moving = (WorkflowState.STEPS_IN_PROCESS, WorkflowState.WAITING_FOR_RETRY)
     workflow_search.search(harness.database, WorkflowFilter(states=moving))
@@ -259,6 +259,14 @@ def test_nothing_that_is_finished_is_read_again(harness: Harness, act: Callable[
 
     print(f"{act.__name__}: {read} rows")
     assert read < FEW_ROWS
+
+
+def test_how_many_there_are_is_counted_up_to_a_bound(harness: Harness) -> None:
+    plain = WorkflowFilter()
+
+    read = rows_read(harness.database, lambda: workflow_search.search(harness.database, plain))
+
+    assert read < MOST_COUNTED + FEW_ROWS
 
 
 @pytest.fixture(scope="module")

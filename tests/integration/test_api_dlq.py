@@ -156,7 +156,9 @@ def test_notes_are_added_and_read(harness: Harness, client: Client) -> None:
     [letter] = fail(harness)
     made = send(client, "POST", f"/dlq/{letter}/notes", 201, text=" card was never activated ")
     assert made == {"id": str(letter), "author": "token:ann", "text": "card was never activated"}
-    assert [one["text"] for one in get(client, f"/dlq/{letter}/notes")] == ["card was never activated"]
+    assert [one["text"] for one in get(client, f"/dlq/{letter}/notes")["items"]] == [
+        "card was never activated"
+    ]
     send(client, "POST", f"/dlq/{letter}/notes", 422, text="")
     send(client, "POST", f"/dlq/{letter}/notes", 422, text="a\0b")
 
@@ -272,7 +274,7 @@ def test_suggestions_say_what_they_come_from(harness: Harness, client: Client) -
     send(client, "PATCH", f"/dlq/{letter}", action="cancel")
     send(client, "PATCH", f"/dlq/groups/{group}", action="resolve", reason="list was stale")
     [again] = fail(harness)
-    told = get(client, f"/dlq/{again}/suggestions")
+    told = get(client, f"/dlq/{again}/suggestions")["items"]
     assert [one["kind"] for one in told][:1] == ["resolved_before"]
     assert "list was stale" in told[0]["text"]
-    assert get(client, f"/dlq/groups/{group}/suggestions") == told
+    assert get(client, f"/dlq/groups/{group}/suggestions")["items"] == told

@@ -115,7 +115,9 @@ def test_a_failed_step_is_skipped_with_what_is_behind_it(harness: Harness, clien
     patch(client, path, action="skip", reason="not needed")
 
     assert get(client, f"/dlq/{letter}")["status"] == "manually_resolved"
-    assert {one["state"] for one in get(client, f"/workflows/{workflow_id}/steps")} == {"resolved_manually"}
+    assert {one["state"] for one in get(client, f"/workflows/{workflow_id}/steps")["items"]} == {
+        "resolved_manually"
+    }
     assert patch(client, path, 409, action="skip")["error"]["code"] == "ILLEGAL_MOVE"
     check_invariants(harness.database)
 

@@ -175,7 +175,7 @@ def test_a_step_is_retried_and_its_attempts_told(harness: Harness, client: Clien
     assert done["closed_letter"] is not None
     harness.run_until_quiet()
     assert get(client, f"/workflows/{workflow}")["state"] == "complete"
-    assert len(get(client, f"/workflows/{workflow}/steps/b/attempts")) == 2
+    assert len(get(client, f"/workflows/{workflow}/steps/b/attempts")["items"]) == 2
 
 
 def test_a_step_that_cannot_be_retried_says_in_which_state_it_is(harness: Harness, client: Client) -> None:
@@ -197,7 +197,7 @@ def test_steps_are_completed_and_resolved_by_hand(harness: Harness, client: Clie
     shown = get(client, f"/workflows/{workflow}")
     assert shown["state"] == "complete"
     assert [(one["state"], one["result"]) for one in shown["steps"][:1]] == [("complete", {"n": 1})]
-    history = get(client, f"/workflows/{workflow}/history", step="a")
+    history = get(client, f"/workflows/{workflow}/history", step="a")["items"]
     assert ("complete_manually", "token:ann", "by phone") in [
         (one["event"], one["by"], one["reason"]) for one in history
     ]
@@ -248,7 +248,7 @@ def test_a_queue_is_paused_and_goes_on(harness: Harness, client: Client) -> None
     assert patch(client, "/queues/steps", action="pause")["changed"] is False
     assert patch(client, "/queues/steps", action="resume")["is_paused"] is False
     assert patch(client, "/queues/remand.commands", 422, action="pause")["error"]["code"] == "INPUT_INVALID"
-    assert next(one["queue"] for one in get(client, "/queues")) == "steps"
+    assert next(one["queue"] for one in get(client, "/queues")["items"]) == "steps"
 
 
 def test_a_breaker_is_opened_and_closed(harness: Harness, client: Client) -> None:
@@ -266,7 +266,7 @@ def test_templates_are_listed_shown_and_checked(harness: Harness, client: Client
     assert [one["template"] for one in page["items"]] == ["t/chain:2"]
     rest = get(client, "/templates", limit=1, cursor=page["next"])
     assert ([one["template"] for one in rest["items"]], rest["next"]) == (["t/chain:1"], None)
-    assert [one["template"] for one in get(client, "/templates/t/chain/versions")] == [
+    assert [one["template"] for one in get(client, "/templates/t/chain/versions")["items"]] == [
         "t/chain:2",
         "t/chain:1",
     ]

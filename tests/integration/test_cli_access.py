@@ -60,7 +60,7 @@ def test_a_user_that_was_added_can_sign_in(answer: Answer, web: Web) -> None:
     assert answer("user", "disable", "grace")["disabled_at"]
     assert sign_in(web.nobody(), "grace").status_code == 401
     assert answer("user", "enable", "grace")["disabled_at"] is None
-    assert [one["name"] for one in answer("user", "list")] == ["grace"]
+    assert [one["name"] for one in answer("user", "list")["items"]] == ["grace"]
 
 
 def test_a_password_can_come_by_standard_input(
@@ -113,14 +113,14 @@ def test_a_token_is_shown_once_and_works_until_revoked(answer: Answer, web: Web)
     web.clock.now = web.clock.now.fromisoformat(made["created_at"])
     assert program.get("/api/v1/queues").status_code == 200
     assert program.get("/api/v1/workflows").status_code == 403
-    [listed] = answer("token", "list")
+    [listed] = answer("token", "list")["items"]
     assert listed["name"] == "ci"
     assert listed["scopes"] == ["queues:read"]
     assert made["token"] not in json.dumps(listed)
     answer("token", "revoke", made["hint"])
     assert program.get("/api/v1/queues").status_code == 401
-    assert answer("token", "list") == []
-    assert len(answer("token", "list", "--all")) == 1
+    assert answer("token", "list")["items"] == []
+    assert len(answer("token", "list", "--all")["items"]) == 1
     assert answer("token", "revoke", "ci", exits=4)["error"]["code"] == "TOKEN_NOT_FOUND"
 
 
@@ -134,7 +134,7 @@ def test_a_token_kept_in_a_file_is_made_anew_only_when_it_is_no_good(
         held = file.read_text()
         assert held not in json.dumps(told)
         assert stat.S_IMODE(file.stat().st_mode) == 0o640
-        [listed] = answer("token", "list")
+        [listed] = answer("token", "list")["items"]
         assert held.startswith(listed["hint"])
         web.clock.now = max(web.clock.now, web.clock.now.fromisoformat(listed["created_at"]))
         return told["is_new"], held
@@ -177,7 +177,7 @@ def test_a_file_that_takes_no_token_is_told(answer: Answer, tmp_path: Path) -> N
 def test_a_token_that_makes_no_sense_is_refused(answer: Answer, words: tuple[str, ...]) -> None:
     answer("token", "create", "ci", *words, exits=2)
 
-    assert answer("token", "list") == []
+    assert answer("token", "list")["items"] == []
 
 
 def test_the_audit_log_is_listed_page_by_page(answer: Answer) -> None:

@@ -15,7 +15,7 @@ import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.line import run
 from app.engine.breakers import close_breaker, open_breaker
 from app.engine.pauses import pause_queue, resume_queue
-from app.store.workflows import list_workflows
+from app.store.workflow_search import WorkflowFilter, search
 from tests.support.brokers import bells_in
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
@@ -109,9 +109,9 @@ def hold(harness: Harness, template: str = "t/shared") -> UUID:
 
 
 def test_nothing_open_is_said_as_such(rig: Harness, answer: Answer, told: Answer) -> None:
-    assert answer("breaker", "list") == []
+    assert answer("breaker", "list")["items"] == []
     assert "all closed" in told("breaker", "list")
-    every = answer("breaker", "list", "--all")
+    every = answer("breaker", "list", "--all")["items"]
     assert [(one["name"], one["state"]) for one in every] == [("crm", "closed"), ("ledger", "closed")]
 
 
@@ -121,7 +121,7 @@ def test_an_open_breaker_is_listed_with_what_it_counted_and_holds(
     trip(rig)
     hold(rig)
 
-    [one] = answer("breaker", "list")
+    [one] = answer("breaker", "list")["items"]
 
     assert (one["name"], one["state"], one["is_gating"], one["by"]) == ("ledger", "open", True, "remand")
     assert (one["attempts"], one["failures"], one["held"], one["passed"]) == (3, 3, 1, 0)
@@ -158,7 +158,7 @@ def test_an_unknown_dependency_is_refused(rig: Harness, answer: Answer, verb: st
     assert error["code"] == "BREAKER_NOT_FOUND"
     if verb in ("show", "open"):
         assert error["hint"] == "did you mean 'ledger'?"
-    assert answer("breaker", "list") == []
+    assert answer("breaker", "list")["items"] == []
 
 
 def test_open_for_a_while_close_and_reset_are_recorded_with_who_and_why(rig: Harness, answer: Answer) -> None:
@@ -188,7 +188,7 @@ def test_open_without_an_end_says_who_ends_it(rig: Harness, answer: Answer, told
 @pytest.mark.parametrize("duration", ["soon", "0s", "-5m", "30", "9999999d"])
 def test_a_duration_that_is_none_is_refused(rig: Harness, answer: Answer, duration: str) -> None:
     assert answer("breaker", "open", "ledger", f"--for={duration}", exits=2)["error"]["code"] == "USAGE"
-    assert answer("breaker", "list") == []
+    assert answer("breaker", "list")["items"] == []
 
 
 def test_releasing_is_no_state_of_its_own_but_shown(rig: Harness, answer: Answer, told: Answer) -> None:
@@ -198,7 +198,7 @@ def test_releasing_is_no_state_of_its_own_but_shown(rig: Harness, answer: Answer
 
     close_breaker(rig.engine, "ledger", by="ann")
 
-    [one] = answer("breaker", "list")
+    [one] = answer("breaker", "list")["items"]
     assert (one["state"], one["is_gating"], one["release_per_second"]) == ("closed", True, 2.0)
     listed = told("breaker", "list")
     assert "releasing" in listed
@@ -224,7 +224,7 @@ def test_a_held_step_names_its_breaker_and_the_instant_of_the_probe(
     words = f"held by breaker ledger until {probe_at:%H:%M:%S} UTC (in "
     assert words in told("workflow", "show", str(workflow))
     assert words in told("step", "show", str(workflow), "a")
-    [listed] = [one for one in answer("workflow", "list") if one["id"] == str(workflow)]
+    [listed] = [one for one in answer("workflow", "list")["items"] if one["id"] == str(workflow)]
     assert listed["held_by"] == ["ledger"]
     assert "held by breaker ledger" in told("workflow", "list")
 
@@ -247,7 +247,7 @@ def test_a_back_off_is_held_by_nobody(rig: Harness, answer: Answer) -> None:
 
     assert (step["state"], step["held_by"]) == ("waiting_for_retry", None)
     assert datetime.fromisoformat(step["due_at"]) == rig.step(workflow, "a").due_at
-    assert [one.held_by for one in list_workflows(rig.database)] == [[]]
+    assert [one.held_by for one in search(rig.database, WorkflowFilter()).page.items] == [[]]
 
 
 def test_retry_of_a_held_step_is_refused_and_names_the_way_out(rig: Harness, answer: Answer) -> None:
@@ -307,7 +307,7 @@ def test_queues_are_listed_with_depth_and_age(rig: Harness, answer: Answer, told
     rig.clock.advance(-90)
     rig.submit("t/shared")
 
-    found = {one["queue"]: one for one in answer("queue", "list")}
+    found = {one["queue"]: one for one in answer("queue", "list")["items"]}
 
     assert list(found)[:2] == ["steps", "fast"]
     assert (found["steps"]["ready"], found["retry.exponential"]["failed"], found["fast"]["ready"]) == (
@@ -330,7 +330,7 @@ def test_held_and_waiting_and_claimed_work_is_told_apart(rig: Harness, answer: A
     rig.submit("t/other")
     assert rig.worker.queue.claim("fast", 1)
 
-    found = {one["queue"]: one for one in answer("queue", "list")}
+    found = {one["queue"]: one for one in answer("queue", "list")["items"]}
 
     assert (found["steps"]["waiting"], found["steps"]["held"], found["fast"]["claimed"]) == (3, 1, 1)
     assert (found["steps"]["due"], found["steps"]["oldest_seconds"]) == (0, None)

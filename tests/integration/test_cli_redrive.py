@@ -101,7 +101,7 @@ def test_start_all_at_once(letters: list[UUID], answer: Answer, harness: Harness
     sweep(harness.engine)
 
     assert answer("status", begun["id"])["succeeded"] == 3
-    assert [one["id"] for one in answer("list")] == [begun["id"]]
+    assert [one["id"] for one in answer("list")["items"]] == [begun["id"]]
     page = answer("items", begun["id"], "--limit", "2")
     assert [one["letter_id"] for one in page["items"]] == [str(one) for one in letters[:2]]
     assert len(answer("items", begun["id"], "--after", page["next"])["items"]) == 1
@@ -134,7 +134,7 @@ def test_ids_come_from_standard_input(
 )
 def test_what_is_not_started(letters: list[UUID], answer: Answer, words: tuple[str, ...], code: str) -> None:
     assert answer("start", *words, exits=2)["error"]["code"] == code
-    assert answer("list") == []
+    assert answer("list")["items"] == []
 
 
 def test_a_dry_run_only_tells(letters: list[UUID], shown: Callable[..., str], answer: Answer) -> None:
@@ -142,7 +142,7 @@ def test_a_dry_run_only_tells(letters: list[UUID], shown: Callable[..., str], an
     assert "pending or investigating letters" in told
     assert "PermanentError: card declined" in told
     assert "nothing speaks against it" in told
-    assert answer("list") == []
+    assert answer("list")["items"] == []
 
 
 def test_a_person_is_asked(
@@ -154,10 +154,10 @@ def test_a_person_is_asked(
 
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     assert "requeue 3 letters?" in shown("start", "--all", *WHY, exits=130)
-    assert answer("list") == []
+    assert answer("list")["items"] == []
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     shown("start", "--all", *WHY)
-    assert len(answer("list")) == 1
+    assert len(answer("list")["items"]) == 1
 
 
 def test_pause_resume_cancel_and_watch(

@@ -143,7 +143,7 @@ def test_a_workflow_is_paused_and_resumed_and_list_and_show_say_so(
 ) -> None:
     answer("workflow", "pause", dead, "--reason", "bank is closed")
 
-    for shown in (answer("workflow", "show", dead), answer("workflow", "list")[0]):
+    for shown in (answer("workflow", "show", dead), answer("workflow", "list")["items"][0]):
         assert (shown["paused_by"], shown["pause_reason"]) == ("ann", "bank is closed")
     answer("workflow", "resume", dead)
     assert answer("workflow", "show", dead)["paused_by"] is None
@@ -153,13 +153,13 @@ def test_a_template_is_paused_and_resumed_and_its_list_says_so(
     harness: Harness, answer: Answer, dead: UUID
 ) -> None:
     assert answer("template", "pause", "t/chain")["workflows"] == 1
-    assert answer("template", "list")[0]["paused_by"] == "ann"
+    assert answer("template", "list")["items"][0]["paused_by"] == "ann"
     found = answer("submit", "t/chain", "--tag", "eu", "--tag", "vip")
     held = harness.workflow(UUID(found["workflow_id"]))
     assert (held.paused_by, held.tags) == ("ann", ["eu", "vip"])
 
     assert answer("template", "resume", "t/chain")["workflows"] == 2
-    assert answer("template", "list")[0]["paused_by"] is None
+    assert answer("template", "list")["items"][0]["paused_by"] is None
 
 
 def test_a_letter_is_handed_on_marked_and_linked(answer: Answer, dead: UUID) -> None:

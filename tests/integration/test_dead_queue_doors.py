@@ -71,7 +71,7 @@ def test_a_dead_queue_is_changed_and_deleted_and_no_letter_lost(
     gone = ask(program, "DELETE", "/dead-queues/first?move_to=second&reason=merged")
 
     assert gone == {"name": "first", "moved_to": "second", "moved": 1}
-    assert [(one["name"], one["open"]) for one in ask(program, "GET", "/dead-queues")] == [
+    assert [(one["name"], one["open"]) for one in ask(program, "GET", "/dead-queues")["items"]] == [
         ("default", 0), ("second", 1),
     ]  # fmt: skip
 

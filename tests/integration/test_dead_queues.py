@@ -352,7 +352,7 @@ def test_the_command_line_makes_points_lists_and_deletes(
     assert answer("queue", "set", "steps", "--dead-queue", "first")["changed"] is True
     dead_of(harness, shape("pay", {"charge": ()}))
 
-    assert [(one["name"], one["open"]) for one in answer("dlq", "queue", "list")] == [
+    assert [(one["name"], one["open"]) for one in answer("dlq", "queue", "list")["items"]] == [
         ("default", 0),
         ("first", 1),
     ]

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from app.clock import DatabaseClock
 from app.store import diagnosis
-from app.store.ids import first_id_at
-from app.store.workflows import get_workflow, list_workflows
+from app.store.workflow_search import WorkflowFilter, search
+from app.store.workflows import get_workflow
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 
@@ -38,11 +39,11 @@ def test_workflows_are_listed_since_an_instant(harness: Harness) -> None:
     [one] = harness.submit_many("t/one", range(1))
     created = diagnosis.server_time(harness.database)
 
-    assert [
-        found.id
-        for found in list_workflows(harness.database, since=first_id_at(created - timedelta(hours=1)))
-    ] == [one]
-    assert list_workflows(harness.database, since=first_id_at(created + timedelta(hours=1))) == []
+    def since(hours: float) -> list[UUID]:
+        wanted = WorkflowFilter(submitted_after=created + timedelta(hours=hours))
+        return [found.id for found in search(harness.database, wanted).page.items]
+
+    assert (since(-1), since(1)) == ([one], [])
     assert get_workflow(harness.database, one).id == one
 
 

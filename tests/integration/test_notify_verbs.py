@@ -343,7 +343,7 @@ def test_the_api_lists_and_sends_again(web: Web, harness: Harness, endpoint: Rec
     assert [one["subject_id"] for one in page["items"]] == ["y"]
     rest = client.get("/api/v1/notifications", params={"target": "a", "cursor": page["next"]}).json()
     assert [one["subject_id"] for one in rest["items"]] == ["x"]
-    [first, _] = client.get("/api/v1/notifications/targets").json()
+    [first, _] = client.get("/api/v1/notifications/targets").json()["items"]
     assert (first["name"], first["given_up"]) == ("a", 2)
 
     where = "/api/v1/notifications/targets/a"

@@ -54,7 +54,7 @@ def ask(
         (tmp_path / "remand.toml").write_text(settings)
         capsys.readouterr()
         assert run(["retention", "--json"]) == 0
-        return {one["table"]: one for one in json.loads(capsys.readouterr().out.splitlines()[-1])}
+        return {one["table"]: one for one in json.loads(capsys.readouterr().out.splitlines()[-1])["items"]}
 
     return answer
 

@@ -321,7 +321,7 @@ def test_a_dry_run_says_what_would_happen_oldest_first_and_changes_nothing(harne
     second = harness.submit("t/far")
     harness.advance(HALF_HOUR)
 
-    told = would_take(harness.engine, 10)
+    told = would_take(harness.engine, limit=10).items
 
     assert [(one.workflow_id, one.why, one.queue, one.action) for one in told] == [
         (first, Why.WORKER_UNAVAILABLE, "far", "dlq"),
@@ -330,7 +330,7 @@ def test_a_dry_run_says_what_would_happen_oldest_first_and_changes_nothing(harne
     assert harness.letters(first) == harness.letters(second) == []
     assert sweep(harness) == Swept(letters=2)
     assert harness.open_letter(first).id < harness.open_letter(second).id
-    assert would_take(harness.engine, 10) == []
+    assert would_take(harness.engine, limit=10).items == []
 
 
 # two at once, killed, clocks

@@ -136,13 +136,13 @@ def test_the_list_has_what_is_stale_first_then_what_soon_will_be(harness: Harnes
 
     found = shown(harness.engine, tuple(Health))
 
-    assert [(one.workflow_id, one.health) for one in found] == [
+    assert [(one.workflow_id, one.health) for one in found.items] == [
         (first, Health.STALE),
         (second, Health.WARNING),
         (third, Health.HEALTHY),
     ]
-    assert [one.workflow_id for one in shown(harness.engine)] == [first, second]
-    assert [one.workflow_id for one in shown(harness.engine, limit=1)] == [first]
+    assert [one.workflow_id for one in shown(harness.engine).items] == [first, second]
+    assert [one.workflow_id for one in shown(harness.engine, limit=1).items] == [first]
 
 
 def test_the_view_says_the_same_from_the_first_sweep_on(
@@ -172,7 +172,7 @@ def test_the_api_lists_them(web: Web) -> None:
     def listed(**query: Any) -> list[str]:
         answer = web.program("viewer").get("/api/v1/dlq/staleness", params=query)
         assert answer.status_code == 200
-        return [one["workflow_id"] for one in answer.json()]
+        return [one["workflow_id"] for one in answer.json()["items"]]
 
     assert listed() == [str(first), str(second)]
     assert listed(health="healthy") == [str(third)]
@@ -199,11 +199,11 @@ def test_the_commands_of_the_page_show_try_and_do(harness: Harness, command: Cal
     told = commands(PAGE)
     assert [" ".join(line) for line in told] == ["stale --list", "stale --dry-run", "stale", "dlq list"]
 
-    listed = json.loads(command(*told[0], "--json"))
+    listed = json.loads(command(*told[0], "--json"))["items"]
     assert [one["workflow_id"] for one in listed] == [str(first), str(second), str(third)]
     shown_to_people = command(*told[0])
     assert all(word in shown_to_people for word in ("stale", "warning", "healthy", "far"))
-    would = json.loads(command(*told[1], "--json"))
+    would = json.loads(command(*told[1], "--json"))["items"]
     assert [(one["workflow_id"], one["action"]) for one in would] == [(str(first), "dlq")]
     assert not harness.letters(first)
     assert json.loads(command(*told[2], "--json").splitlines()[-1])["letters"] == 1

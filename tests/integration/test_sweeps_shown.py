@@ -113,7 +113,7 @@ def test_the_api_lists_them_for_who_may_see_queues(web: Web) -> None:
 
     answer = web.program("viewer").get("/api/v1/sweeps")
     assert answer.status_code == 200
-    found = {one["name"]: one for one in answer.json()}
+    found = {one["name"]: one for one in answer.json()["items"]}
     assert list(found) == list(BEAT_SCHEDULE)
     assert (found["ring"]["state"], found["ring"]["last_moved"], found["ring"]["runs"]) == ("well", 3, 1)
     assert (found["expire"]["state"], found["expire"]["last_error"]) == ("failing", "ValueError")
@@ -143,7 +143,7 @@ def test_the_command_lists_them(harness: Harness, command: Callable[..., str]) -
     swept(harness.engine, moved=3)
     swept(harness.engine, "expire", error=ValueError("broken"))
 
-    told: list[dict[str, Any]] = json.loads(command("sweeps", "--json"))
+    told: list[dict[str, Any]] = json.loads(command("sweeps", "--json"))["items"]
     assert [one["name"] for one in told] == list(BEAT_SCHEDULE)
     assert {one["name"]: one["state"] for one in told if one["state"] != "never_ran"} == {
         "ring": "well", "expire": "failing"

@@ -448,7 +448,7 @@ def test_a_book_is_made_once_and_shared_by_steps_without_rules() -> None:
 
 
 def seen(harness: Harness) -> list[tuple[str, int]]:
-    return [(one.error_class, one.count) for one in unclassified.list_unclassified(harness.database)]
+    return [(one.error_class, one.count) for one in unclassified.list_unclassified(harness.database).items]
 
 
 def test_unclassified_failures_are_counted_by_fingerprint_once_each(harness: Harness) -> None:
@@ -460,7 +460,7 @@ def test_unclassified_failures_are_counted_by_fingerprint_once_each(harness: Har
         harness.run_to_end(first)
         harness.run_to_end(last)
 
-    [found] = unclassified.list_unclassified(harness.database)
+    [found] = unclassified.list_unclassified(harness.database).items
     assert (found.error_class, found.count) == (ODD, 6)
     assert (found.step, found.attempt, found.handler) == ("a", 3, HANDLER)
     assert found.message == "order 17 is odd"
@@ -481,7 +481,7 @@ def test_failures_that_differ_in_values_alone_are_one_and_secrets_are_not_kept(h
     harness.submit_many("t/one", range(5))
     harness.drain()
 
-    [found] = unclassified.list_unclassified(harness.database)
+    [found] = unclassified.list_unclassified(harness.database).items
     assert found.count == 5
     assert "hunter2" not in found.message
 
@@ -504,7 +504,7 @@ def test_a_failure_that_did_not_count_is_not_listed_either(harness: Harness) -> 
 def test_a_rule_written_from_what_was_seen_classifies_it(harness_with: HarnessWith) -> None:
     before = harness_with()
     verdict(before, Odd("the gate is shut"))
-    [found] = unclassified.list_unclassified(before.database)
+    [found] = unclassified.list_unclassified(before.database).items
 
     after = harness_with(rules=[rule("gate", "resource", errors=found.error_class, message="gate")])
     after.play(a=always(Odd("the gate is shut")))
@@ -517,7 +517,7 @@ def test_a_rule_written_from_what_was_seen_classifies_it(harness_with: HarnessWi
 
 def test_what_is_dealt_with_can_be_forgotten_and_comes_back_if_it_happens_again(harness: Harness) -> None:
     verdict(harness, Odd("no"))
-    [found] = unclassified.list_unclassified(harness.database)
+    [found] = unclassified.list_unclassified(harness.database).items
 
     assert unclassified.forget(harness.database, found.fingerprint)
     assert not unclassified.forget(harness.database, found.fingerprint)
@@ -531,10 +531,10 @@ def test_the_list_is_as_long_as_was_asked_for_the_newest_first(harness: Harness)
         verdict(harness, kind("no"))
         harness.advance(1)
 
-    assert [one.error_class for one in unclassified.list_unclassified(harness.database, 1)] == [
+    assert [one.error_class for one in unclassified.list_unclassified(harness.database, limit=1).items] == [
         f"{__name__}.Odder"
     ]
-    assert len(unclassified.list_unclassified(harness.database)) == 2
+    assert len(unclassified.list_unclassified(harness.database).items) == 2
 
 
 def test_failures_that_cannot_be_counted_fail_no_step(fresh_database: Database) -> None:
@@ -569,7 +569,7 @@ def test_two_that_count_the_same_at_once_lose_nothing_and_wait_in_no_circle(
     harness: Harness, database_url: str
 ) -> None:
     verdict(harness, Odd("first"))
-    [workflow_id] = {one.workflow_id for one in unclassified.list_unclassified(harness.database)}
+    [workflow_id] = {one.workflow_id for one in unclassified.list_unclassified(harness.database).items}
     kinds = [unclassified.Unknown(f"{n:016x}", ODD, "no", workflow_id, "a", 1) for n in range(20)]
 
     def count(order: int) -> list[dict[str, int] | str]:
@@ -582,5 +582,5 @@ def test_two_that_count_the_same_at_once_lose_nothing_and_wait_in_no_circle(
     ends = values(together(*(lambda order=order: count(order) for order in (1, -1, 1, -1))))
 
     assert all(isinstance(one, dict) for end in ends for one in end)
-    counts = {one.fingerprint: one.count for one in unclassified.list_unclassified(harness.database)}
+    counts = {one.fingerprint: one.count for one in unclassified.list_unclassified(harness.database).items}
     assert {counts[kind.fingerprint] for kind in kinds} == {100}

@@ -58,8 +58,15 @@ def list_workflows(request: Request) -> Response:
         if found is not None:
             return RedirectResponse(f"/workflows/{found}", 303)
         wanted = _wanted(given)
-    page = workflow_search.search(engine.database, wanted, after=given.get("cursor") or None, limit=50)
-    return show(request, "workflows.html", page=page, states=list(WorkflowState), given=given)
+    searched = workflow_search.search(engine.database, wanted, after=given.get("cursor") or None, limit=50)
+    return show(
+        request,
+        "workflows.html",
+        page=searched.page,
+        looked_back_to=searched.looked_back_to,
+        states=list(WorkflowState),
+        given=given,
+    )
 
 
 def _by_id(engine: Engine, typed: str) -> UUID | None:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from app.domain.errors import RedriveNotFound
+from app.domain.page import Page
 from app.engine.context import Engine
 from app.store import redrive_items, redrives
 from app.store.ids import find_id
-from app.store.redrive_items import ItemPage
-from app.store.redrives import Redrive, RedrivePage
+from app.store.redrive_items import Item
+from app.store.redrives import Redrive
 
 
 def get(engine: Engine, redrive_id: UUID) -> Redrive:
@@ -33,7 +34,7 @@ def find(engine: Engine, typed: str) -> Redrive:
 
 def list_page(
     engine: Engine, *, states: Sequence[str] = (), after: str | None = None, limit: int = 50
-) -> RedrivePage:
+) -> Page[Redrive]:
     """Return redrives, newest first; without states all but those that nobody started. Transaction: own."""
     return redrives.list_page(engine.database, states=tuple(states), after=after, limit=limit)
 
@@ -45,6 +46,6 @@ def items_page(
     states: Sequence[str] = (),
     after: str | None = None,
     limit: int = 50,
-) -> ItemPage:
+) -> Page[Item]:
     """Return the letters of a redrive in order, with what became of each. Transaction: own."""
     return redrive_items.items_page(engine.database, redrive_id, states=states, after=after, limit=limit)

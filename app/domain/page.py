@@ -1,0 +1,52 @@
+"""One page of a list: what every list of every door answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+MOST_COUNTED = 10_000
+"""Rows that are looked at to say how many there are in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some items of a list in its order, and where it goes on."""
+
+    items: Sequence[T]
+    next: str | None = None
+    """Cursor of the page behind; None: this is the last."""
+    total: int | None = None
+    """How many items all pages have; None: not counted (a later page, or more than `MOST_COUNTED` rows)."""
+
+    @classmethod
+    def whole(cls, items: Iterable[T]) -> Page[T]:
+        """Return the one page of a list that is always told whole."""
+        found = list(items)
+        return cls(found, None, len(found))
+
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[T],
+        limit: int,
+        *,
+        after: str | None,
+        cursor: Callable[[T], str],
+        count: Callable[[], int | None] = lambda: None,
+    ) -> Page[T]:
+        """Return the first `limit` of what was found; one more than that says that there is another page.
+
+        Counts only on the first of several pages: who reads on has been told, and a last page counts itself.
+        """
+        if len(found) <= limit:
+            return cls(found, None, len(found) if after is None else None)
+        return cls(found[:limit], cursor(found[limit - 1]), count() if after is None else None)
+
+    def each(self, change: Callable[[T], U]) -> Page[U]:
+        """Return the page with each item as something else."""
+        return Page([change(one) for one in self.items], self.next, self.total)
