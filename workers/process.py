@@ -18,7 +18,7 @@ from app.engine.watch import Watch
 from app.runtime import Runtime
 from app.store.ids import new_id
 from app.store.snapshots import worker_names
-from app.telemetry import traces
+from app.telemetry import log, traces
 from workers.celery import app, settings
 from workers.step_events import StepEvents
 
@@ -37,6 +37,18 @@ def runtime() -> Runtime:
 def engine() -> Engine:
     """Return this process's engine."""
     return runtime().engine
+
+
+def is_ours(queue: object) -> bool:
+    """Say whether this worker listens to the queue that a bell is rung for.
+
+    Whoever can write to the broker can put any bell into any queue: a worker without the handlers of another
+    queue would fail its steps.
+    """
+    is_heard = isinstance(queue, str) and queue in app.amqp.queues.consume_from
+    if not is_heard:
+        log("bell.misdirected", queue=str(queue)[:200])
+    return is_heard
 
 
 def drain() -> Drain:

@@ -10,4 +10,4 @@ from workers.celery import app
 @app.task(name="remand.drain", ignore_result=True, throws=NOT_NOW)
 def drain(queue: str) -> int:
     """Run the steps of a queue until it is dry; return how many ended well."""
-    return process.drain().run(queue).completed
+    return process.drain().run(queue).completed if process.is_ours(queue) else 0

@@ -55,6 +55,7 @@ EventName = Literal[
     "metrics.served",
     "metrics.not_served",
     "bell.failed",
+    "bell.misdirected",
     "broker.unusable",
     "broker.awaited",
     "broker.there",
@@ -303,6 +304,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "A verb that came over the broker was refused: it needs a token, or a better one.",
             ("command", "by", "code"),
+        ),
+        "bell.misdirected": EventSpec(
+            WARNING,
+            "A bell came for a queue that this worker does not listen to; it was not heeded.",
+            ("queue",),
         ),
         "bell.failed": EventSpec(
             WARNING,

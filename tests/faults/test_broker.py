@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.domain.template import load_text
 from tests.support.own_servers import OwnBroker
 from tests.support.site import SUPPORT, Site
 from tests.support.waiting import eventually
@@ -123,6 +124,38 @@ def test_task_nobody_knows_and_a_bell_for_a_strange_queue_harm_nobody(site: Site
     app.send_task("remand.drain_failures", args=["steps"], queue="retry.never")
     after = site.submit_many(5, "site/chain", b={"fail_on": [1]})
     eventually(lambda: site.states(after) == {"complete": 5}, timeout=60)
+
+
+SIDE = """
+namespace: site
+name: side
+version: "1"
+steps:
+  - {name: only, handler: site.play, queue: side}
+"""
+
+
+def test_a_bell_in_another_queue_makes_no_worker_run_what_is_not_its_own(site: Site) -> None:
+    app = site._bell._app
+    site.engine.templates.publish(load_text(SIDE, "side.yaml"))
+    wanted = site.submit_many(3, "site/side")
+    heard = len(misdirected(site))
+    app.send_task("remand.drain", args=["side"], queue="steps")
+    app.send_task("remand.drain", args=[["side"]], queue="retry.never")
+    app.send_task("remand.drain_failures", args=["retry.never"], queue="steps")
+    eventually(lambda: len(misdirected(site)) == heard + 3, timeout=60)
+    assert site.states(wanted) == {"steps_in_process": 3}
+    assert [site.attempts(one) for one in wanted] == [[], [], []]
+
+    site.start_worker("side", ("side",))
+    eventually(lambda: site.states(wanted) == {"complete": 3}, timeout=60)
+    site.kill("side")
+    del site.processes["side"]
+
+
+def misdirected(site: Site) -> list[str]:
+    lines = [line for _, text in site.logs() for line in text.splitlines()]
+    return [line for line in lines if "bell.misdirected" in line]
 
 
 def test_retries_pending_when_all_workers_are_killed_still_happen(own_broker: tuple[Site, OwnBroker]) -> None:
