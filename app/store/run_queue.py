@@ -48,6 +48,24 @@ _FAIL = (
     " %s::text[]::jsonb[], %s::text[], %s::text[], %s, %s)"
 )
 _GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[], %s)"
+# What was given back may be claimed anew, under the same number: its lease tells one claim from the other.
+_GIVE_BACK_CLAIMS = """
+with held as materialized (
+  select queued.workflow_id, queued.step
+    from unnest(%s::uuid[], %s::text[], %s::timestamptz[]) given(workflow_id, step, lease_until)
+    join remand.run_queue queued
+      on queued.workflow_id = given.workflow_id
+     and queued.step = given.step
+     and queued.lease_until = given.lease_until
+   order by 1, 2
+     for update of queued),
+claims as (
+  select coalesce(array_agg(held.workflow_id), '{}') as workflows,
+         coalesce(array_agg(held.step), '{}') as steps
+    from held)
+select queue
+  from claims, remand.give_back(%s, %s, claims.workflows, claims.steps, '{}', '{}', %s) queue
+"""
 _INTERRUPT = "select * from remand.interrupt(%s, %s::uuid[], %s::text[], %s::int[], %s)"
 _RENEW = (
     "update remand.run_queue set lease_until = coalesce(%s, clock_timestamp()) + make_interval(secs => %s)"
@@ -263,11 +281,23 @@ class RunQueue:
         return record(self._database, self._clock, failures)
 
     def give_back(self, claims: Iterable[Claim]) -> list[str]:
-        """Give unstarted claims back, uncounted; return the queues that have work again. Transaction: own."""
+        """Give unstarted claims back, uncounted; return the queues that have work again. Transaction: own.
+
+        Idempotent: what this process has claimed anew since is another claim.
+        """
         held = list(claims)
-        return self._give_back(
-            self._pid, [claim.workflow_id for claim in held], [claim.step for claim in held], [], []
+        rows = self._database.call(
+            _GIVE_BACK_CLAIMS,
+            (
+                plain(claim.workflow_id for claim in held),
+                texts(claim.step for claim in held),
+                [claim.lease_until for claim in held],
+                self._worker,
+                self._pid,
+                self._clock.fixed(),
+            ),
         )
+        return [row[0] for row in rows]
 
     def give_back_unknown(self, known: Iterable[Claim | EndedBadly]) -> list[str]:
         """Give back what is claimed by this process but not in `known`: claims whose answer was lost.

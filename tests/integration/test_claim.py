@@ -54,6 +54,23 @@ def test_a_claim_carries_what_its_handler_needs(harness: Harness) -> None:
     assert (attempt.outcome, attempt.worker) == ("running", harness.worker.id)
 
 
+def test_giving_back_again_leaves_alone_what_was_claimed_since(harness: Harness) -> None:
+    harness.publish(ONE)
+    workflow_id = harness.submit("t/one")
+    queue = harness.worker.queue
+    first = queue.claim("steps", 1)
+    # Its answer may be lost: it is asked for again.
+    assert queue.give_back(first) == ["steps"]
+    harness.clock.advance(seconds=1)
+    [second] = queue.claim("steps", 1)
+
+    assert queue.give_back(first) == []
+
+    [attempt] = harness.attempts(workflow_id)
+    assert (attempt.attempt, attempt.outcome) == (second.attempt, "running")
+    assert queue.give_back([second]) == ["steps"]
+
+
 def test_urgent_steps_come_first_then_those_that_were_due_first(harness: Harness) -> None:
     harness.publish(ONE)
     names = {}
