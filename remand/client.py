@@ -18,6 +18,7 @@ from uuid import UUID
 
 from celery import Celery
 from celery.backends.rpc import RPCBackend
+from celery.exceptions import TaskRevokedError, Terminated, WorkerLostError
 from celery.exceptions import TimeoutError as CeleryTimeout
 from celery.result import task_join_will_block
 from kombu.common import maybe_declare
@@ -33,6 +34,8 @@ _POLL_LONGEST_SECONDS = 1.0
 _CHUNK = 500
 _ONE_MORE_TRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 _AS_IT_IS: Final = object()
+_UNDONE: Final = (WorkerLostError, Terminated, TaskRevokedError)
+"""What Celery answers for the worker: nobody knows whether it had done what was asked."""
 
 
 class NoAnswer(RemandError):
@@ -289,6 +292,12 @@ class Client:
                 hint=f"start a worker on queue {self._queue.name} that uses this broker",
                 details=details,
             ) from None
+        except _UNDONE as error:
+            raise NoAnswer(
+                f"{name} got no answer: the process that had it ended, or it came too late: {error}",
+                hint="whether it was done is not known: repeat it with the same id or key",
+                details=details,
+            ) from error
         except self._broken as error:
             self._listen_anew()
             raise NoAnswer(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from celery import Celery
+from celery.exceptions import TaskRevokedError, WorkerLostError
+from celery.utils.objects import Bunch
+from kombu import Consumer, Queue
 
 from remand.client import Client, NoAnswer, Refused, new_id
 from tests.support.link import DOWN, Link
@@ -72,6 +76,28 @@ def test_a_client_outlives_a_broker_that_was_away(site: Site, forgets: bool) -> 
             link.heal(forgets=forgets)
             assert client.submit("site/one", {}).created
         client._app.close()
+
+
+@pytest.mark.parametrize("answer", [WorkerLostError("signal 9"), TaskRevokedError("expired")], ids=str)
+def test_a_call_that_was_lost_on_the_other_side_has_no_answer(shop: Celery, answer: Exception) -> None:
+    worker = Celery("worker", broker=shop.conf.broker_url, backend="rpc://", set_as_current=False)
+
+    def lose(body: Any, message: Any) -> None:
+        message.ack()
+        worker.backend.store_result(
+            message.headers["id"], answer, "FAILURE",
+            request=Bunch(id=message.headers["id"], **message.properties),
+        )  # fmt: skip
+
+    with worker, worker.connection_for_read() as connection, ThreadPoolExecutor() as threads:
+        client = Client(shop, timeout=TIMEOUT_SECONDS, queue="commands-that-die")
+        with Consumer(connection, Queue("commands-that-die", durable=False), callbacks=[lose]):
+            submit = threads.submit(client.submit, "site/one", {}, workflow_id=str(new_id()))
+            connection.drain_events(timeout=TIMEOUT_SECONDS)
+            error = submit.exception(TIMEOUT_SECONDS)
+    assert isinstance(error, NoAnswer)
+    assert "repeat it with the same id" in error.hint
+    assert error.details["workflow_id"]
 
 
 def test_a_submit_may_be_repeated(client: Client) -> None:
