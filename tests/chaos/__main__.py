@@ -32,7 +32,7 @@ def main() -> int:
     options = parser.parse_args()
     configure_logging("ERROR")
     kinds = tuple(name for name in options.kinds.split(",") if name)
-    order = Order(options.workflows, options.seed, options.minutes * 60, (0.5, 3.0), kinds)
+    order = Order(options.workflows, options.seed, options.minutes * 60, (1.0, 5.0), kinds)
     print(f"seed {order.seed}, {order.workflows} workflows, faults for {order.seconds:g} s", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="remand-chaos-"))
     with ExitStack() as stack:

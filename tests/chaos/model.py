@@ -84,8 +84,8 @@ def shapes(rng: random.Random) -> list[Shape]:
         "one": {"a": ()},
         "chain": {"a": (), "b": "a", "c": "b", "d": "c", "e": "d"},
         "diamond": {"a": (), "b": "a", "c": "a", "d": ("b", "c")},
-        "fan": {"a": (), **{f"m{n}": "a" for n in range(20)}, "z": [f"m{n}" for n in range(20)]},
-        "join": {**{f"m{n}": () for n in range(30)}, "z": [f"m{n}" for n in range(30)]},
+        "fan": {"a": (), **{f"m{n}": "a" for n in range(12)}, "z": [f"m{n}" for n in range(12)]},
+        "join": {**{f"m{n}": () for n in range(24)}, "z": [f"m{n}" for n in range(24)]},
     }
     for number in range(_RANDOM_GRAPHS):
         graphs[f"random{number}"] = _random_graph(rng)
@@ -170,6 +170,6 @@ def _planned(rng: random.Random, shape: Shape, number: int) -> Planned:
             parts[step.name] = {"seconds": round(rng.uniform(0.05, 1.5), 2)}
         elif dice < 0.14:
             parts[step.name] = {"seconds": round(rng.uniform(0.2, 1.5), 2), "checkpoints": 3}
-        elif dice < 0.145:
+        elif dice < 0.142:
             parts[step.name] = {"large": True}
     return Planned(shape, {"number": number, "parts": parts})

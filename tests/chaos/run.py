@@ -32,6 +32,7 @@ from tests.support.own_servers import OwnBroker, OwnPostgres, OwnRabbit
 
 PROGRAMS = ("one", "two", "control", "beat")
 _TICK_SECONDS = 0.05
+_REST_TICK_SECONDS = 0.5
 _BY_CLIENT = 0.15
 """Share of the workflows that come in through the broker, from a Celery app."""
 _TEMPORARY = ("DATABASE_UNREACHABLE", "DATABASE_READ_ONLY", "BUSY", "DATABASE_MISSING")
@@ -48,7 +49,7 @@ class Order:
     pause_seconds: tuple[float, float]
     kinds: tuple[str, ...] = ()
     """Names of the kinds of fault; none: all that are possible."""
-    rest_seconds: float = 180.0
+    rest_seconds: float = 600.0
     """How long all may take to come to rest afterwards."""
 
 
@@ -62,7 +63,7 @@ def run(order: Order, ground: Ground, planned: Sequence[Planned], say: Say) -> V
     until = time.monotonic() + order.rest_seconds
     while (sender.is_alive() or under_way(site, sender.sent)) and time.monotonic() < until:
         site.supervise()
-        time.sleep(_TICK_SECONDS * 4)
+        time.sleep(_REST_TICK_SECONDS)
     sender.join(1)
     verdict = judge(site, sender.sent, len(planned), [*site.unexpected, *sender.problems])
     verdict.faults = dict(counted)
