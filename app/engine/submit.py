@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,8 @@ from app.store.workflows import NewWorkflow, Submitted, insert_workflows
 from app.telemetry import log, traces
 
 CLOCKS_DIFFER = timedelta(days=1)
-_OLDEST = timedelta(days=366)
+EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
+"""Before it nobody made a UUIDv7: a machine without a clock of its own begins in 1970 or 2000."""
 CHUNK = 500
 """Workflows stored by one statement; a larger submit is several of them in order."""
 
@@ -99,8 +100,8 @@ def _id(given: UUID | None, position: int) -> UUID:
         wrong = f"of version {given.version}: ids are UUIDv7, which sort by time"
     elif instant_of(given) > instant_of(made) + CLOCKS_DIFFER:
         wrong = f"of {instant_of(given):%Y-%m-%d}, which is to come"
-    elif instant_of(given) < instant_of(made) - _OLDEST:
-        wrong = f"of {instant_of(given):%Y-%m-%d}, more than a year ago"
+    elif instant_of(given) < EARLIEST:
+        wrong = f"of {instant_of(given):%Y-%m-%d}, when there were none"
     if wrong is not None:
         raise InputInvalid(
             f"id {given} is {wrong}",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -176,5 +176,6 @@ def command(
 
 @pytest.fixture
 def ids_of_any_month(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let tests submit under ids of months to come, as a client with a wild clock once could."""
+    """Let tests submit under ids of any year, as a client with a wild clock once could."""
     monkeypatch.setattr("app.engine.submit.CLOCKS_DIFFER", timedelta(days=365_000))
+    monkeypatch.setattr("app.engine.submit.EARLIEST", datetime(1970, 1, 1, tzinfo=UTC))
