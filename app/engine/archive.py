@@ -16,11 +16,13 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from typing import Final
+from uuid import UUID
 
 from app.domain.errors import ArchiveMismatch, Busy
 from app.domain.partitions import Period
 from app.domain.retention import Stay, Way, cutoff, due_at, kept_outcomes, way_of
 from app.engine.context import Engine
+from app.engine.sweeps.passing_over import act_passing_over
 from app.store import archive as stored
 from app.store import archive_runs as books
 from app.store import diagnosis
@@ -28,10 +30,13 @@ from app.store import partitions as live
 from app.store.alone import alone
 from app.store.archive import Archived, Between, Look, Rule
 from app.store.archive_runs import Run, Statistics, Sums
+from app.store.session import NOT_NOW
 from app.store.tables import PARTITIONED
 from app.telemetry import log
 
 SWEEP: Final = "archive"
+_AWAY: Final = (*NOT_NOW, ArchiveMismatch)
+"""No one workflow is to blame for these."""
 _TRIES: Final = 3
 _MOST_BACK: Final = 10_000
 """Workflows that stayed live which a period takes back with it."""
@@ -299,16 +304,24 @@ def _move_batches(job: _Job, partition: str, period: Period | None, between: Bet
     drafted = books.draft("archive", "batch", period, job.by, _now(engine))
     low, high = between
     total = _NOTHING
+    limit = engine.settings.archive.batch_size
+
+    def act() -> stored.Batched | None:
+        return stored.move_batch(
+            engine.database, drafted, partition, (low, high), job.rule, limit=limit, now=engine.clock.fixed()
+        )
+
+    def candidates() -> list[UUID]:
+        return stored.due_of(engine.database, partition, (low, high), job.rule, limit)
+
     while job.has_time():
-        done = stored.move_batch(
-            engine.database, drafted, partition, (low, high), job.rule,
-            limit=engine.settings.archive.batch_size, now=engine.clock.fixed(),
-        )  # fmt: skip
-        if done is None:
+        came = [one for one in act_passing_over(engine.database, SWEEP, act, candidates, _AWAY) if one]
+        if not came:
             break
-        low = done.last
-        job.count(done.run)
-        total = _added(total, done.run.sums)
+        low = max(one.last for one in came)
+        for done in came:
+            job.count(done.run)
+            total = _added(total, done.run.sums)
     if total.counts[0]:
         books.note_size(engine.database, drafted, size_of(engine, drafted.period))
         _log_moved(books.counted(drafted, total))

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from typing import TypeVar
+from uuid import UUID
 
 from app.domain import breaker as rules
 from app.domain.breaker import Breaker, BreakerSpec, Move, resolve_breaker
@@ -24,6 +26,7 @@ from app.engine.context import Engine
 from app.engine.limits import limits_of
 from app.engine.notify import enqueue
 from app.engine.operate import Who
+from app.engine.sweeps.passing_over import act_beside, act_passing_over
 from app.store import audit, sweeping
 from app.store import breakers as store
 from app.store.audit import Entry
@@ -33,6 +36,7 @@ from app.store.session import Connection
 from app.store.traffic import Source
 from app.telemetry import log
 
+R = TypeVar("R")
 HOLD_BATCH = 500
 HOLD_ROUNDS = 20
 """How many batches one sweep puts aside: work that comes faster than that must not keep it from the rest."""
@@ -66,6 +70,7 @@ class _Passed:
     queues: Sequence[str] = ()
     goes_on: bool = False
     was_last: bool = False
+    move: Move | None = None
 
 
 class Breakers:
@@ -172,22 +177,38 @@ class Breakers:
         self._move(name, decide)
 
     def _move(self, name: str, decide: Callable[[Connection, datetime], Move | None]) -> None:
-        with self._engine.database.begin() as connection:
-            store.lock(connection, name)
-            now = self._engine.now(connection)
-            move = decide(connection, now)
-            if move is None or not store.move(connection, name, move, by="remand", now=now):
-                return
-            _announce(self._engine, connection, name, move, by="remand", now=now)
+        def act() -> Move | None:
+            with self._engine.database.begin() as connection:
+                store.lock(connection, name)
+                now = self._engine.now(connection)
+                move = decide(connection, now)
+                if move is None or not store.move(connection, name, move, by="remand", now=now):
+                    return None
+                _announce(self._engine, connection, name, move, by="remand", now=now)
+                return move
+
+        move = act_beside(self._engine.database, act, self._gated)
+        if move is None:
+            return
         _tell(name, move, "remand")
         if move.to_state is BreakerState.OPEN:
             self._hold_back()
+
+    def _gated(self) -> list[UUID]:
+        return sweeping.gated_workflows(self._engine.database)
+
+    def _passing_over(self, act: Callable[[], R]) -> list[R]:
+        return act_passing_over(self._engine.database, "ring", act, self._gated)
 
     def _hold_back(self) -> tuple[int, bool]:
         """Return how much was put aside, and whether that was all there was."""
         held = 0
         for _ in range(HOLD_ROUNDS):
-            count = store.hold_back(self._engine.database, self._engine.clock, HOLD_BATCH)
+            count = sum(
+                self._passing_over(
+                    lambda: store.hold_back(self._engine.database, self._engine.clock, HOLD_BATCH)
+                )
+            )
             if count == 0:
                 return held, True
             held += count
@@ -195,29 +216,31 @@ class Breakers:
 
     def _tend(self, name: str, heard: Sequence[str], *, all_held: bool) -> tuple[int, list[str]]:
         released, rung = 0, list[str]()
-        while True:
-            with self._engine.database.begin() as connection:
-                known = store.lock(connection, name, wait=False)
-                if known is None:
-                    return released, rung
-                now = self._engine.now(connection)
-                # Probes that went well may be enough by now because fewer are asked for.
-                move = rules.when_due(known, now) or rules.after_probe(
-                    known, self.spec(name), failed=0, now=now
-                )
-                if move is not None:
-                    store.move(connection, name, move, by="remand", now=now)
-                    passed = _Passed(goes_on=True)
-                else:
-                    passed = self._let_through(connection, known, now, heard, all_held=all_held)
-            if move is not None:
-                _tell(name, move, "remand")
-            if passed.was_last:
-                log("breaker.released", breaker=name)
-            released += passed.count
-            rung += passed.queues
-            if not passed.goes_on:
-                return released, rung
+        goes_on = True
+        while goes_on:
+            goes_on = False
+            for passed in self._passing_over(lambda: self._tend_once(name, heard, all_held=all_held)):
+                if passed.move is not None:
+                    _tell(name, passed.move, "remand")
+                if passed.was_last:
+                    log("breaker.released", breaker=name)
+                released += passed.count
+                rung += passed.queues
+                goes_on |= passed.goes_on
+        return released, rung
+
+    def _tend_once(self, name: str, heard: Sequence[str], *, all_held: bool) -> _Passed:
+        with self._engine.database.begin() as connection:
+            known = store.lock(connection, name, wait=False)
+            if known is None:
+                return _Passed()
+            now = self._engine.now(connection)
+            # Probes that went well may be enough by now because fewer are asked for.
+            move = rules.when_due(known, now) or rules.after_probe(known, self.spec(name), failed=0, now=now)
+            if move is None:
+                return self._let_through(connection, known, now, heard, all_held=all_held)
+            store.move(connection, name, move, by="remand", now=now)
+            return _Passed(goes_on=True, move=move)
 
     def _let_through(
         self, connection: Connection, known: Breaker, now: datetime, heard: Sequence[str], *, all_held: bool
@@ -237,7 +260,8 @@ class Breakers:
         limit = HOLD_BATCH if allowed is None else allowed
         count, queues = store.let_through(connection, name, limit, by="breaker", now=now, probing=probing)
         if known.state is BreakerState.CLOSED:
-            store.note_release(connection, name, now)
+            if count:
+                store.note_release(connection, name, now)
             if all_held and not store.holds_any(connection, name):
                 store.end_release(connection, name)
                 return _Passed(count, queues, was_last=True)

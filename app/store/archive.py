@@ -383,6 +383,18 @@ def move_batch(
         return Batched(max(row.moved), done)
 
 
+def due_of(database: Database, partition: str, between: Between, rule: Rule, limit: int) -> list[UUID]:
+    """Return the first workflows of a live partition that a batch may take. Transaction: own; no lock."""
+    rows = database.call(
+        f"select flow.id from remand.workflows_{partition} flow"
+        " where flow.id > %s and flow.id < least(%s, remand.uuid7_floor(%s))"
+        " and remand.archive_verdict(flow.state, flow.template_id, flow.state_since, flow.restored_at,"
+        " %s, %s::text[]) is null order by flow.id limit %s",
+        (*between, rule.cutoff, rule.cutoff, list(rule.kept), limit),
+    )
+    return [row[0] for row in rows]
+
+
 def restore_batch(
     connection: Connection, run: Run, ids: Sequence[UUID], now: datetime
 ) -> tuple[list[UUID], Run]:

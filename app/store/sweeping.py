@@ -94,6 +94,24 @@ def wake_due(database: Database, clock: Clock, limit: int) -> tuple[int, list[st
     return rows[0][0], rows[0][1]
 
 
+def waiting_workflows(database: Database, phase: str, limit: int = 20_000) -> list[UUID]:
+    """Return the workflows that have steps in that phase of the run queue. Transaction: own."""
+    rows = database.call(
+        "select distinct workflow_id from remand.run_queue where phase = %s limit %s", (phase, limit)
+    )
+    return [row[0] for row in rows]
+
+
+def gated_workflows(database: Database, limit: int = 20_000) -> list[UUID]:
+    """Return the workflows that a breaker holds, has let through or is about to hold. Transaction: own."""
+    rows = database.call(
+        "select distinct workflow_id from remand.run_queue"
+        " where gate is not null or dependency = any(array(select remand.gating())) limit %s",
+        (limit,),
+    )
+    return [row[0] for row in rows]
+
+
 def find_orphans(database: Database, clock: Clock, limits: Limits, limit: int) -> list[Orphan]:
     """Find claims that nobody works on any more. Transaction: own; nothing is locked."""
     with database.cursor() as cursor:

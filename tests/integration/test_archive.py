@@ -38,6 +38,7 @@ from app.store.workflows import find_workflow, get_workflow, moves_of, states_of
 from remand.errors import PermanentError
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
+from tests.support.refusals import refusing
 from tests.support.shapes import CHAIN, always, shape
 
 OLD = datetime(2026, 5, 10, 12, tzinfo=UTC)
@@ -599,3 +600,23 @@ def test_live_work_goes_on_while_the_archive_waits_for_a_reader(fresh_database: 
 
     assert len(waits) > 1
     assert max(waits) < 2
+
+
+def test_a_batch_passes_over_the_workflow_that_it_breaks_on(
+    fresh_database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    harness = Harness(fresh_database, FakeClock(OLD), settings=settings_for(archive={"batch_size": 3}))
+    harness.publish(shape("chain", CHAIN))
+    ids = sorted(ended(harness, 5))
+    harness.clock.now = DUE
+
+    with refusing(fresh_database, "insert on remand.steps_archive", ids[1]):
+        run(harness.engine)
+
+    assert rows(fresh_database)[0] == 1
+    assert rows(fresh_database, "_archive")[0] == 4
+    errors = [line for line in capsys.readouterr().out.splitlines() if "sweep.passed_over" in line]
+    assert errors
+    assert all(str(ids[1]) in line for line in errors)
+    run(harness.engine)
+    assert rows(fresh_database, "_archive")[0] == 5

@@ -9,11 +9,18 @@ from uuid import UUID
 import pytest
 from sqlalchemy.exc import DBAPIError
 
+from app.engine import operate
+from app.engine.breakers import close_breaker, open_breaker
 from app.engine.context import Engine
+from app.engine.operate import Who
 from app.engine.sweeps.expire import expire
 from app.engine.sweeps.requeue import requeue
+from app.engine.sweeps.rescue import rescue
+from app.engine.sweeps.ring import ring
 from app.engine.sweeps.stale import stale
 from app.engine.sweeps.stalled import stalled
+from app.store.run_queue import Completed
+from app.store.workflows import lock_workflow
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.refusals import refusing
@@ -75,5 +82,88 @@ def test_a_sweep_passes_over_what_it_breaks_on(harness: Harness, name: str) -> N
 
     assert [harness.states(one)["a"] for one in ids if one != ids[2]] == [then] * 4
     assert harness.states(ids[2]) == before
+    sweep(harness.engine)
+    assert harness.states(ids[2])["a"] == then
+
+
+def waiting(harness: Harness) -> list[UUID]:
+    harness.publish(shape("again", {"a": ()}))
+    harness.play(a=always(ConnectionResetError("reset")))
+    ids = harness.submit_many("t/again", range(5))
+    harness.run_until_quiet()
+    harness.play()
+    harness.advance(DAY / 24)
+    return ids
+
+
+def parked(harness: Harness) -> list[UUID]:
+    harness.publish(shape("parked", {"a": ()}))
+    ids = harness.submit_many("t/parked", range(5))
+    claims = harness.worker.queue.claim("steps", 5)
+    with harness.database.begin() as connection:
+        for one in ids:
+            lock_workflow(connection, one)
+        harness.worker.queue.settle([Completed(claim, "1") for claim in claims], "steps", 5)
+    return ids
+
+
+def before_an_open_breaker(harness: Harness) -> list[UUID]:
+    harness.publish(shape("held", {"a": ()}))
+    open_breaker(harness.engine, "h", by="ann", seconds=3600)
+    return harness.submit_many("t/held", range(5))
+
+
+def behind_an_open_breaker(harness: Harness) -> list[UUID]:
+    ids = before_an_open_breaker(harness)
+    ring(harness.engine)
+    return ids
+
+
+def close_and_ring(engine: Engine) -> None:
+    close_breaker(engine, "h", by="ann")
+    for _ in range(6):
+        engine.clock.advance(10)  # type: ignore[attr-defined]  # the tests' own
+        ring(engine)
+
+
+def paused(harness: Harness) -> list[UUID]:
+    harness.publish(shape("paused", {"a": ()}))
+    ids = harness.submit_many("t/paused", range(5))
+    claims = harness.worker.queue.claim("steps", 5)
+    for one in ids:
+        operate.pause_workflow(harness.engine, one, Who("ann"))
+    with harness.database.begin() as connection:
+        for one in ids:
+            lock_workflow(connection, one)
+        harness.worker.queue.give_back(claims)
+    return ids
+
+
+CHOOSING: dict[str, tuple[Callable[[Harness], list[UUID]], Callable[[Engine], object], str]] = {
+    "due retries": (waiting, ring, "enqueued"),
+    "parked results": (parked, rescue, "complete"),
+    "held back": (before_an_open_breaker, ring, "waiting_for_retry"),
+    "let through": (behind_an_open_breaker, close_and_ring, "enqueued"),
+    "withdrawn": (paused, ring, "pending"),
+}
+
+
+@pytest.mark.parametrize("name", CHOOSING)
+def test_a_statement_that_chooses_and_moves_passes_over_it_too(
+    harness: Harness, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make, sweep, then = CHOOSING[name]
+    ids = make(harness)
+    before = harness.states(ids[2])
+
+    with refusing(harness.database, "update on remand.steps", ids[2]):
+        harness.worker.beat()
+        sweep(harness.engine)
+
+    assert [harness.states(one)["a"] for one in ids if one != ids[2]] == [then] * 4
+    assert harness.states(ids[2]) == before
+    told = [line for line in capsys.readouterr().out.splitlines() if "sweep.passed_over" in line]
+    assert told
+    assert all(str(ids[2]) in line for line in told)
     sweep(harness.engine)
     assert harness.states(ids[2])["a"] == then

@@ -15,8 +15,9 @@ from app.engine import recording
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.limits import limits_of
+from app.engine.sweeps.passing_over import act_passing_over
 from app.store import run_queue, sweeping
-from app.store.run_queue import EndedBadly, fail_attempts
+from app.store.run_queue import EndedBadly, Settled, fail_attempts
 from app.store.sweeping import Orphan
 from app.telemetry import log
 from app.telemetry.metrics import LOST_ATTEMPTS
@@ -69,13 +70,20 @@ def settle_parked(engine: Engine, limit: int = BATCH) -> int:
     Transaction: own, and one a half-open breaker that had let some of them through.
     """
     settings = engine.settings
-    settled = run_queue.settle_parked(
-        engine.database, engine.clock, limit, settings.default_step_timeout_seconds, lease_slack(settings)
+
+    def act() -> Settled:
+        return run_queue.settle_parked(
+            engine.database, engine.clock, limit, settings.default_step_timeout_seconds, lease_slack(settings)
+        )
+
+    came = act_passing_over(
+        engine.database, "rescue", act, lambda: sweeping.waiting_workflows(engine.database, "settling")
     )
-    engine.bell.ring(settled.ring)
-    if settled.passed:
-        Breakers(engine).succeeded(settled.passed)
-    return settled.counted
+    engine.bell.ring({queue for settled in came for queue in settled.ring})
+    passed = [name for settled in came for name in settled.passed]
+    if passed:
+        Breakers(engine).succeeded(passed)
+    return sum(settled.counted for settled in came)
 
 
 def lease_slack(settings: Settings) -> float:

@@ -13,6 +13,7 @@ from app.engine.breakers import Breakers
 from app.engine.budgets import forget_traffic
 from app.engine.context import Engine
 from app.engine.limits import limits_of
+from app.engine.sweeps.passing_over import act_passing_over
 from app.store import sweeping
 from app.store.pauses import withdraw_paused
 from app.telemetry import log
@@ -38,15 +39,10 @@ def ring(engine: Engine) -> Rung:
     """Sweep once. Transaction: one for each 500 retries woken. Idempotent: a woken retry waits no more."""
     # First of all: what was away until now must not make anything old.
     sweeping.note_service(engine.database, limits_of(engine.settings), engine.clock)
-    woken = 0
-    while True:
-        taken, _ = sweeping.wake_due(engine.database, engine.clock, WAKE_BATCH)
-        woken += taken
-        if taken < WAKE_BATCH:
-            break
+    woken = _wake(engine)
     if woken:
         log("sweep.ended", sweep="ring", moved=woken)
-    withdraw_paused(engine.database, WAKE_BATCH, engine.clock.fixed())
+    _withdraw(engine)
     released = Breakers(engine).sweep(engine.bell).released
     forget_traffic(engine)
     waiting = sweeping.waiting_queues(engine.database)
@@ -56,3 +52,29 @@ def ring(engine: Engine) -> Rung:
     rung = [queue for queue in waiting if queue in heard and engine.bell.pending(queue) == 0]
     engine.bell.ring(rung)
     return Rung(woken, tuple(rung), released)
+
+
+def _wake(engine: Engine) -> int:
+    def act() -> int:
+        return sweeping.wake_due(engine.database, engine.clock, WAKE_BATCH)[0]
+
+    woken = 0
+    while True:
+        came = act_passing_over(
+            engine.database, "ring", act, lambda: sweeping.waiting_workflows(engine.database, "waiting")
+        )
+        woken += sum(came)
+        if max(came, default=0) < WAKE_BATCH:
+            return woken
+
+
+def _withdraw(engine: Engine) -> None:
+    act_passing_over(
+        engine.database,
+        "ring",
+        lambda: withdraw_paused(engine.database, WAKE_BATCH, engine.clock.fixed()),
+        lambda: [
+            *sweeping.waiting_workflows(engine.database, "ready"),
+            *sweeping.waiting_workflows(engine.database, "waiting"),
+        ],
+    )
