@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXPLAIN", "ROOT", "RUN", "START", "USER_VARIABLE", "WORK", "After", "By", "Cli",
-    "Group", "Limit", "Reason", "WorkflowId", "operator", "run_verb",
+    "Group", "Limit", "Reason", "WorkflowId", "decider", "operator", "run_verb",
 ]  # fmt: skip
 _DOCUMENTS = ("input", "result")
 """Arguments that are JSON, with a limit of their own."""
@@ -114,7 +114,7 @@ class Cli:
         """Return who decides, and why."""
         from app.engine.operate import Who
 
-        return Who(by or operator(), reason)
+        return Who(decider(by), reason)
 
     def close(self) -> None:
         """Ring what is owed and let connections go."""
@@ -125,11 +125,31 @@ class Cli:
             made["_connections"].dispose()
 
 
+def decider(by: str | None) -> str:
+    """Return who decides: the one that `--by` names, else who types.
+
+    Raises:
+        InputInvalid: it is the product's own name.
+    """
+    from app.domain.access import OWN_NAME
+
+    if by is not None and by.strip().lower() == OWN_NAME:
+        from app.domain.errors import InputInvalid
+
+        raise InputInvalid(f"{OWN_NAME} is what the product itself signs as", hint="name a person")
+    return by or operator()
+
+
 def operator() -> str:
     """Return who types: $REMAND_USER, else the OS user."""
-    named = os.environ.get(USER_VARIABLE, "").strip()
-    if named:
-        return named
+    from app.domain.access import OWN_NAME
+
+    named = os.environ.get(USER_VARIABLE, "").strip() or _os_user()
+    # The user of the image is called so, too.
+    return f"user:{named}" if named.lower() == OWN_NAME else named
+
+
+def _os_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from app.cli.arguments import read_json
-from app.cli.context import ROOT, WORK, By, Cli, operator
+from app.cli.context import ROOT, WORK, By, Cli, decider
 from app.cli.exits import EXIT_CODES
 from app.cli.output import short, state
 from app.cli.wording import command, next_steps
@@ -65,7 +65,7 @@ def submit(
     if count > 1 and (key is not None or id is not None):
         raise typer.BadParameter("--count makes several: a --key or --id names one")
     request = Request(read_json(input, "input"), key, priority, _uuid7(id), tuple(tag or ()))
-    answers = submit_many(cli.engine, template, [request] * count, by=by or operator())
+    answers = submit_many(cli.engine, template, [request] * count, by=decider(by))
     states = wait_for(cli, [one.workflow_id for one in answers], timeout) if wait else {}
     told = [_fields(one, states) for one in answers]
     cli.out.answer(told[0] if count == 1 else {"workflows": told}, *_lines(answers, states))

@@ -97,6 +97,8 @@ HINT_LENGTH: Final = len(TOKEN_PREFIX) + 6
 MIN_PASSWORD: Final = 10
 MAX_PASSWORD: Final = 256
 """Hashing a longer one would only cost time."""
+OWN_NAME: Final = "remand"
+"""What the product signs as: nobody else may be called so."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 
 

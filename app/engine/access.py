@@ -11,6 +11,7 @@ from argon2 import PasswordHasher
 from app.config.web import is_loopback
 from app.domain.access import (
     HINT_LENGTH,
+    OWN_NAME,
     TOKEN_PREFIX,
     Identity,
     Permission,
@@ -41,7 +42,7 @@ def add_user(engine: Engine, name: str, role: Role, password: str, who: Who) -> 
         AccessInvalid: the name or the password will not do.
         NameTaken: there is a user of that name.
     """
-    wanted = _checked_name(name)
+    wanted = _checked_new_name(name)
     hashed = hash_password(password, wanted)
     with engine.database.begin() as connection:
         now = engine.now(connection)
@@ -195,6 +196,8 @@ def create_login_code(engine: Engine, name: str, role: Role, who: Who) -> str:
     """
     code, wanted = secrets.token_urlsafe(32), _checked_name(name)
     is_new = access.role_of(engine.database, wanted) is None
+    if is_new:
+        _checked_new_name(name)
     hashed = HASHER.hash(secrets.token_urlsafe(32)) if is_new else ""
     with engine.database.begin() as connection:
         now = engine.now(connection)
@@ -283,6 +286,13 @@ def _checked_name(typed: str) -> str:
             f"{typed!r} is no name",
             hint="letters, digits and . _ @ + -, at most 64, a letter or digit first; case does not count",
         )
+    return name
+
+
+def _checked_new_name(typed: str) -> str:
+    name = _checked_name(typed)
+    if name == OWN_NAME:
+        raise AccessInvalid(f"{OWN_NAME} is what the product itself signs as", hint="take another name")
     return name
 
 

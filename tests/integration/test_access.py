@@ -161,6 +161,17 @@ def test_passwords_that_are_guessed_first_are_refused(engine: Engine, password: 
         access.add_user(engine, "grace", Role.VIEWER, password, WHO)
 
 
+@pytest.mark.parametrize("name", ["remand", " Remand"])
+def test_nobody_is_called_as_the_product_signs(engine: Engine, name: str) -> None:
+    for made in (
+        lambda: access.add_user(engine, name, Role.VIEWER, PASSWORD, WHO),
+        lambda: access.create_login_code(engine, name, Role.VIEWER, WHO),
+    ):
+        with pytest.raises(AccessInvalid, match="the product itself"):
+            made()
+    assert stored.list_users(engine.database) == []
+
+
 @pytest.mark.parametrize("name", ["", "a b", "-x", "x" * 65, "ада", "a\nb", "token:x"])
 def test_names_are_plain(engine: Engine, name: str) -> None:
     with pytest.raises(AccessInvalid, match="is no name"):

@@ -180,6 +180,18 @@ def test_a_token_that_makes_no_sense_is_refused(answer: Answer, words: tuple[str
     assert answer("token", "list")["items"] == []
 
 
+def test_nobody_signs_as_the_product(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for words in (("token", "create", "ci"), ("queue", "pause", "steps")):
+        assert answer(*words, "--by", "Remand", exits=2)["error"]["code"] == "INPUT_INVALID"
+    # As in a container, whose user is called so.
+    monkeypatch.delenv("REMAND_USER", raising=False)
+    monkeypatch.setattr("getpass.getuser", lambda: "remand")
+    answer("token", "create", "ci")
+    assert answer("audit", "list")["items"][0]["by"] == "user:remand"
+    answer("user", "link")
+    assert [one["name"] for one in answer("user", "list")["items"]] == ["user-remand"]
+
+
 def test_the_audit_log_is_listed_page_by_page(answer: Answer) -> None:
     for name in ("a", "b", "c"):
         answer("token", "create", name, "--by", "bob", "--reason", "why not")
