@@ -12,6 +12,8 @@ from typing import Any
 from celery.signals import after_task_publish, beat_init, task_received, worker_init
 
 SIGNS = Path("/run/remand")
+_MODE = 0o644
+"""Whatever the umask: a sign that others may leave is none."""
 
 
 def install() -> None:
@@ -33,11 +35,11 @@ def _in_beat(**_: Any) -> None:
 def rung() -> None:
     """Leave the sign of a beat that does its work."""
     if SIGNS.is_dir():
-        (SIGNS / "rung").touch()
+        (SIGNS / "rung").touch(_MODE)
 
 
 def _heard(**_: Any) -> None:
-    (SIGNS / "heard").touch()
+    (SIGNS / "heard").touch(_MODE)
 
 
 def _rung(**_: Any) -> None:

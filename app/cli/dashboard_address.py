@@ -75,7 +75,10 @@ def link_to(base: str, code: str) -> str:
 def written_down(settings: Settings, url: str) -> Iterator[None]:
     """Let other commands on this machine know where the dashboard is, as long as it is there."""
     path = _file(settings)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
+    # Everybody may know where it is; nobody else may say it is elsewhere, whatever the umask.
+    path.unlink(missing_ok=True)
+    path.touch(0o644, exist_ok=False)
     path.write_text(url + "\n", encoding="utf-8")
     try:
         yield

@@ -130,7 +130,7 @@ class Processes:
             self._watchdog.close()
 
     def _start(self, child: _Child) -> int:
-        child.log_path.parent.mkdir(parents=True, exist_ok=True)
+        child.log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open_log(child.log_path) as log:
             child.process = subprocess.Popen(
                 launch.command(child.argv, death_signal=signal.SIGTERM),

@@ -36,6 +36,7 @@ from app.telemetry import log
 
 MANIFEST: Final = "manifest.json"
 _LEVEL: Final = 6
+_PRIVATE: Final = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,9 @@ def export(engine: Engine, name: str, directory: Path, who: Who) -> Exported:
     # Its own: process ids repeat among containers that share a volume, and among threads.
     part = directory / f".{name}.{new_id()}.part"
     try:
-        part.mkdir(parents=True)
+        directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+        # What users gave stands in it: whatever the umask, it is its owner's alone.
+        part.mkdir(mode=0o700)
         files, sums = _write(engine, held, part)
         _finish(part, place, _manifest(held, files, sums, started_at))
     except OSError as error:
@@ -196,6 +199,7 @@ def _write(engine: Engine, held: _Held, part: Path) -> tuple[list[FileOf], Sums]
 
 def _write_file(path: Path, lines: Iterable[str]) -> FileOf:
     rows = 0
+    path.touch(_PRIVATE, exist_ok=False)
     with path.open("wb") as raw:
         # No name and no time in it: the same rows make the same file.
         with gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=raw, mtime=0) as packed:
@@ -223,6 +227,7 @@ def _manifest(held: _Held, files: Iterable[FileOf], sums: Sums, at: datetime) ->
 
 def _finish(part: Path, place: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest, and give the directory its name, so that both survive a crash."""
+    (part / MANIFEST).touch(_PRIVATE, exist_ok=False)
     with (part / MANIFEST).open("w", encoding="utf-8") as raw:
         json.dump(manifest, raw, indent=2)
         raw.write("\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import stat
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -48,6 +49,18 @@ def archived(fresh_database: Database) -> Harness:
 def read(path: Path) -> list[Any]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def test_files_are_their_owners_alone_whatever_the_umask(
+    archived: Harness, tmp_path: Path, no_umask: None
+) -> None:
+    export(archived.engine, NAME, tmp_path / "made" / "for it", WHO)
+
+    place = tmp_path / "made" / "for it" / NAME
+    modes = {one: stat.S_IMODE(one.stat().st_mode) for one in (place, *place.iterdir())}
+    assert modes == {one: 0o700 if one == place else 0o600 for one in modes}
+    assert len(modes) > 5
+    assert not stat.S_IMODE(place.parent.stat().st_mode) & 0o022
 
 
 def test_files_hold_every_row_and_the_manifest_says_so(archived: Harness, tmp_path: Path) -> None:

@@ -247,6 +247,13 @@ def test_up_takes_another_port_where_one_is_taken_unless_it_was_asked_for() -> N
     assert port_for("127.0.0.1", found, exactly=True) == found
 
 
+def test_nobody_else_says_where_the_dashboard_is(tmp_path: Path, no_umask: None) -> None:
+    with written_down(Settings(data_dir=tmp_path / "data"), "http://127.0.0.1:1234"):
+        files = [one for one in (tmp_path / "data").rglob("*") if one.is_file()]
+        assert [stat.S_IMODE(one.stat().st_mode) for one in files] == [0o644]
+        assert not stat.S_IMODE((tmp_path / "data").stat().st_mode) & 0o022
+
+
 def test_other_commands_know_where_up_put_the_dashboard(answer: Answer) -> None:
     with written_down(Settings(), "http://127.0.0.1:1234"):
         assert answer("user", "link")["login_url"].startswith("http://127.0.0.1:1234/login/link?code=")

@@ -334,7 +334,7 @@ def test_a_free_port_that_is_taken_meanwhile_is_changed(
             write(up, "on other ports")
 
 
-def test_the_password_is_for_nobody_else(data_dir: Path) -> None:
+def test_the_password_is_for_nobody_else(data_dir: Path, no_umask: None) -> None:
     with Stack(data_dir) as up:
         password = (data_dir / "secret").read_text()
         assert password in up.database_url
@@ -344,6 +344,8 @@ def test_the_password_is_for_nobody_else(data_dir: Path) -> None:
         assert not [process for process in family if password in " ".join(process.cmdline())]
         for private in ("secret", "stack.json", "lock", "postgres.log", "broker.log", "postgres", "broker"):
             assert stat.S_IMODE((data_dir / private).stat().st_mode) & 0o077 == 0, private
+        everything = [one for one in data_dir.rglob("*") if not one.is_symlink() and not one.is_socket()]
+        assert [one for one in everything if one.stat().st_mode & 0o022] == []
         with pytest.raises(psycopg2.OperationalError, match="password authentication failed"):
             psycopg2.connect(up.database_url.replace(password, "wrong"))
         with (

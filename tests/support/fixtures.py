@@ -175,6 +175,14 @@ def command(
 
 
 @pytest.fixture
+def no_umask() -> Iterator[None]:
+    """Let every file have the mode that its maker names, as under a shell with umask 000."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
 def ids_of_any_month(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let tests submit under ids of any year, as a client with a wild clock once could."""
     monkeypatch.setattr("app.engine.submit.CLOCKS_DIFFER", timedelta(days=365_000))
