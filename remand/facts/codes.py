@@ -116,7 +116,7 @@ _READERS: Final = (
     _reader("header", system.headers, "headers response"),
     _reader("label", servers.labels, "doc", {"pymongo", "sqlalchemy"}),
     _reader("vendor", vendor_numbers, roots=VENDOR_ROOTS),
-    _reader("sqlstate", servers.sqlstates, "pgcode sqlstate", {"pg8000", "pyodbc"}),
+    _reader("sqlstate", servers.sqlstates, "pgcode sqlstate", {"pg8000", "pyodbc", "redshift_connector"}),
     _reader("mysql", servers.mysql, roots=servers.MYSQL_ROOTS),
     _reader("sqlite", servers.sqlite, "sqlite_errorname"),
     _reader("grpc", system.grpc, roots={"grpc", "grpclib", "google"}),

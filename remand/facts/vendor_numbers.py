@@ -1,9 +1,9 @@
 """Read the numbers and names that a vendor puts inside one class: Oracle, SQL Server, Kafka, mail servers.
 
 Each is yielded as the vendor's own tables have it, after the name of the table: `ORA-00060`, `MSSQL-1205`,
-`CLICKHOUSE-241`, `KAFKA-29`, `ARANGO-1200`, `GREMLIN-598`, `NTSTATUS-C0000022`, `SNOWFLAKE-390100`,
-`IMAP-OVERQUOTA`, `POP-SYS/TEMP`, `COSMOS-410`, `Neo.TransientError.General.DatabaseUnavailable` and the parts
-it is made of.
+`CLICKHOUSE-241`, `KAFKA-29`, `ARANGO-1200`, `FACEBOOK-190`, `GREMLIN-598`, `NTSTATUS-C0000022`,
+`SNOWFLAKE-390100`, `IMAP-OVERQUOTA`, `POP-SYS/TEMP`, `COSMOS-410`,
+`Neo.TransientError.General.DatabaseUnavailable` and the parts it is made of.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from remand.rules.rule import Key
 _ORACLE = re.compile(r"\b(?:ORA|DPY|DPI|TNS|PLS)-\d{4,5}\b")
 _MSSQL_IN_ODBC = re.compile(r"\[SQL Server\].{0,2000}?\((\d{1,6})\) \(SQL|\((\d{3,6})\) \(SQL", re.DOTALL)
 _CLICKHOUSE = re.compile(r"\bcode: (\d{1,4})\b", re.IGNORECASE)
+_GRAPH_API = re.compile(r'"code": ?(\d{1,7})\b')
 _NTSTATUS = re.compile(r"\b0x(c0[0-9a-f]{6})\b", re.IGNORECASE)
 _RESPONSE_CODE = re.compile(r"\[([A-Z][A-Z-]{2,25}(?:/[A-Z]+)?)[ \]]")
 
@@ -81,6 +82,13 @@ def _gremlin(facts: Subject) -> Iterator[Key]:
         yield f"GREMLIN-{number}"
 
 
+def _facebook(facts: Subject) -> Iterator[Key]:
+    if (found := _GRAPH_API.search(facts.text)) is not None:
+        number = int(found[1])
+        # All of these hundred are rights that the app or the person lacks.
+        yield f"FACEBOOK-{200 if number // 100 == 2 else number}"
+
+
 def _ntstatus(facts: Subject) -> Iterator[Key]:
     for found in _NTSTATUS.finditer(facts.text):
         yield f"NTSTATUS-{found[1].upper()}"
@@ -119,6 +127,7 @@ _READERS: Final[dict[str, Callable[[Subject], Iterator[Key]]]] = {
     "snowflake": _snowflake,
     "azure": _cosmos,
     "arango": _arango,
+    "facebook_business": _facebook,
     "gremlin_python": _gremlin,
     **dict.fromkeys(("smbprotocol", "impacket"), _ntstatus),
     "neo4j": _neo4j,

@@ -161,4 +161,6 @@ def words_of_class(name: str) -> tuple[str, ...]:
 
 def _is_in_front(word: str, package: str) -> bool:
     is_product = len(word) >= _PRODUCT_LETTERS and (package.startswith(word) or package.endswith(word))
-    return is_product or word in {"error", "err"}
+    # OPC UA puts a word for how bad it is before every name of a status.
+    is_mark = word in {"error", "err"} or (word == "bad" and package in {"asyncua", "opcua"})
+    return is_product or is_mark

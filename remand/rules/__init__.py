@@ -41,6 +41,7 @@ _FAMILIES: Final = (
     "clickhouse",
     "graphs",
     "arango",
+    "facebook",
     "windows",
     "memcached",
     "sql",

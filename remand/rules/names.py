@@ -38,7 +38,8 @@ RULES: Final = (
             "…disconnected …disconnect "
             "…unreachable …notconnected …transport …socket …eof …interface …nohostavailable "
             "…serverdisconnected …resolution …hostunreachable "
-            "…sessiondeleted …sessionexpired …sessionclosed …sessionlost …sessioninvalidated …leaseexpired"
+            "…invalidsession …invalidsessionid …sessiondeleted "
+            "…sessionexpired …sessionclosed …sessionlost …sessioninvalidated …leaseexpired"
         ),
         NETWORK,
         "the name says that a connection failed",
@@ -63,6 +64,7 @@ RULES: Final = (
             "…retryafter …overloaded …overload …backpressure …resourceexhausted …exhausted …quota "
             "…quotaexceeded …limitexceeded …limitreached …full …insufficientstorage …outofmemory …resources "
             "…insufficientresources …slowdown …queuefull "
+            "…toomanysessions …toomanyconnections …toomanyoperations "
         ),
         RESOURCE,
         "the name says that something is limited or used up",
@@ -93,7 +95,7 @@ RULES: Final = (
             "…inprogress …notready …deadlock …deadlockdetected …interrupted …cancelled …canceled …aborted "
             "…invalidresponse …badresponse …malformedresponse …unexpectedresponse …emptyresponse …badjson "
             "…invalidjsonresponse …invalidnonce …leaderchanged …notleader "
-            "…stale …operational …serializationfailure …shuttingdown …maintenance"
+            "…halted …stale …operational …serializationfailure …shuttingdown …maintenance"
         ),
         TRANSIENT,
         "the name says that it will pass",
@@ -130,6 +132,7 @@ RULES: Final = (
             "…deserialization …malformed "
             "…integrity …constraint …constraintviolation …uniqueviolation …alreadyexists "
             "…exists …duplicate …duplicatekey "
+            "incorrect… novalid… …parameter …argument …toobig …alreadystarted "
             "illegal… …collision …namecollision …sizeexceeded …illegalinput "
             "…toolarge …toolong …payloadtoolarge …unprocessableentity …mismatch …typemismatch …badvalue "
             "…schema …outofrange …lengthrequired …uritoolong …format …invalid …data"
@@ -149,6 +152,7 @@ RULES: Final = (
             "…improperlyconfigured …syntax …programming …usage …deprecated …gone …deleted …disabled "
             "…preconditionfailed …failedprecondition …notacceptable …mediatype …dataloss "
             "unsupported… nonexistent… nosuch… …unsupportedfeature …unknowncommand …unknownmethod …compacted "
+            "…logic "
             "…unknown …certificate …certificateverification …invalidcertificate …consumed"
         ),
         PERMANENT,

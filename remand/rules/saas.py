@@ -398,7 +398,9 @@ RULES: Final = (
     Rule(
         "word.exists",
         "code_word",
-        _codes("…alreadyexists …alreadyexist …alreadyowned …alreadyused …alreadytaken"),
+        _codes(
+            "…alreadyexists …alreadyexist …alreadyowned …alreadyused …alreadytaken …nameinuse …emailinuse"
+        ),
         VALIDATION,
         "there is already such a thing",
         _WORDS_SOURCE,

@@ -86,7 +86,8 @@ RULES: Final = (
             "40",
         ),
         confidence=_LOW,
-        text=r"authentication failed|invalid (api[- ]?key|credentials|username or password|token)\b"
+        text=r"authentication failed|invalid ((access|api|auth|bearer) token|api[- ]?key|credentials"
+        r"|username or password|token)\b"
         r"|permission denied|access denied"
         r"|(bad|incorrect|wrong) (credentials|password|api[- ]?key)|(token|session"
         r"|credentials) (has |have |is )?expired"
@@ -175,9 +176,10 @@ RULES: Final = (
         PERMANENT,
         "the credit or the budget is spent; somebody has to look at billing",
         "the vendors' pages on billing",
-        hints=("limit", "insufficient", "credit", "payment", "billing"),
+        hints=("limit", "insufficient", "credit", "payment", "billing", "budget"),
         confidence=_LOW,
-        text=r"(spend(ing)?|budget|billing)( hard)? limit|insufficient (credits?|funds|balance)"
+        text=r"(spend(ing)?|budget|billing)( hard)? limit|budget (has been )?exceeded"
+        r"|specified api usage limits|insufficient (credits?|funds|balance)"
         r"|out of credits|payment required"
         r"|credit balance is too low|check your plan and billing",
     ),

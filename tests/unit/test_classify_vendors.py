@@ -206,6 +206,7 @@ def test_every_table_of_numbers_is_read_by_some_rule() -> None:
         "CLICKHOUSE",
         "COSMOS",
         "DPY",
+        "FACEBOOK",
         "GREMLIN",
         "IMAP",
         "KAFKA",
