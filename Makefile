@@ -158,7 +158,7 @@ format: install ## Format, and repair what ruff can repair
 
 ## Maintain -----------------------------------------------------------------------------------------
 
-.PHONY: lock docs schema clean
+.PHONY: lock audit docs schema clean
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command "make lock"
 lock: install ## Write requirements/ anew from pyproject.toml (newer versions: ARGS=--upgrade)
@@ -166,6 +166,10 @@ lock: install ## Write requirements/ anew from pyproject.toml (newer versions: A
 	$(LOCK) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
 	$(LOCK) --group build --constraint requirements/dev.txt -o requirements/build.txt
 	$(LOCK) pyproject.toml --group corpus --constraint requirements/dev.txt -o requirements/corpus.txt $(ARGS)
+
+audit: install ## Ask an index of advisories about what is locked (needs the network)
+	@$(BIN)/uv tool run --quiet pip-audit==2.10.1 --progress-spinner off --disable-pip --require-hashes \
+	  $(foreach lock,$(wildcard requirements/*.txt),-r $(lock)) $(ARGS)
 
 docs: install ## Write the generated parts of docs/ anew
 	@$(BIN)/python -m app.cli.docgen
