@@ -112,6 +112,8 @@ class Drain:
         self._claimed_at = 0.0
         # An answer was lost: this process may hold claims that it does not know of.
         self._doubtful = False
+        # Results are kept that a missing right does not let us settle.
+        self._awaits_grant = False
 
     def run(self, queue: str) -> Drained:
         """Drain a queue. Transaction: many, each its own. Never raises for a handler's failure.
@@ -126,8 +128,10 @@ class Drain:
         try:
             with self._runner.ready():
                 self._reconcile()
+                self._awaits_grant = False
                 self._record(self._batch.take_kept(), queue, 0)
                 self._rounds(queue, until)
+                self._retry_forbidden(queue, until)
         except BaseException as error:
             # The door of the drain: whatever broke it, what it ran must not wait for the end of its lease.
             self._doubtful = True
@@ -323,9 +327,36 @@ class Drain:
         left: list[Key] = []
         if bad := [*ended.bad, *came.refused, *unknown]:
             left = self._record_failures(bad, came.unknown)
+        left += self._keep_forbidden(came)
         self._mark_recorded(ended, left)
         tally.flush()
         return came.settled
+
+    def _keep_forbidden(self, came: recording.Settling) -> list[Key]:
+        """Keep results until a right is granted, at most until their lease ends; return their steps."""
+        for done, missing in came.forbidden:
+            log(
+                "attempt.unrecorded",
+                workflow_id=str(done.claim.workflow_id),
+                step=done.claim.step,
+                attempt=done.claim.attempt,
+                error=str(missing),
+            )
+        self._batch.keep(Ended(good=[done for done, _ in came.forbidden]))
+        self._awaits_grant |= bool(came.forbidden)
+        return [(done.claim.workflow_id, done.claim.step) for done, _ in came.forbidden]
+
+    def _retry_forbidden(self, queue: str, until: float) -> None:
+        """Settle what a missing right keeps back, and whatever else there is to do meanwhile."""
+        tries = 0
+        while self._awaits_grant and not self._is_over(until):
+            self._pause(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)])
+            tries += 1
+            self._awaits_grant = False
+            self._record(self._batch.take_kept(), queue, 0)
+            self._rounds(queue, until)
+        if self._awaits_grant:
+            self._pass_on(queue)
 
     def _mark_recorded(self, ended: Ended, left: list[Key]) -> None:
         if self._place is not None:

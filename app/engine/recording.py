@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from app.domain.errors import Busy, DatabaseUnreachable, StepUnreadable, ValueRefused
+from app.domain.errors import Busy, DatabaseUnreachable, RightMissing, StepUnreadable, ValueRefused
 from app.store.run_queue import Claim, Completed, EndedBadly, Head, RunQueue, Settled
 from app.telemetry import log
 from remand.errors import WorkerLost
@@ -54,6 +54,8 @@ class Settling:
     settled: Settled = field(default_factory=Settled)
     refused: list[EndedBadly] = field(default_factory=list)
     """Postgres cannot store their value."""
+    forbidden: list[tuple[Completed, RightMissing]] = field(default_factory=list)
+    """They will be settled when somebody has granted what is missing."""
     unknown: dict[Key, tuple[Completed, EndedBadly]] = field(default_factory=dict)
     """They could not be settled for another reason: to be counted as lost."""
 
@@ -80,6 +82,9 @@ def settle(
             return call([one], 0)
         except DatabaseUnreachable:
             raise
+        except RightMissing as missing:
+            came.forbidden.append((one, missing))
+            return Settled()
         except Exception as again:  # noqa: BLE001 - as in `in_halves`; what it is nobody knows
             end = lost(one.claim, queue.worker, f"it ran, but its end could not be recorded: {told(again)}")
             came.unknown[_key(end)] = (one, end)

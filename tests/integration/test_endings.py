@@ -277,5 +277,42 @@ def test_results_and_failures_are_recorded_as_such_however_a_settle_ends(harness
     assert recorded == dict.fromkeys(TROUBLES, [[(1, "complete")]] * 6 + [[(1, "failed")]])
 
 
+_FORBID = """
+create function remand.forbid() returns trigger language plpgsql as $$
+begin
+  if new.state = 'complete' and {which} then raise insufficient_privilege; end if;
+  return new;
+end $$;
+create trigger forbid before update on remand.steps for each row execute function remand.forbid();
+"""
+
+
+@pytest.mark.parametrize("which", ["true", "new.workflow_id = '{id}'"], ids=["all", "one"])
+def test_a_result_that_a_missing_right_keeps_back_waits_for_the_grant(harness: Harness, which: str) -> None:
+    """The failure could be recorded, and is not: the step has succeeded."""
+    harness.publish(shape("one", {"a": ()}))
+    harness.play(a=lambda ctx: ctx.input)
+    ids = harness.submit_many("t/one", range(3))
+    harness.database.call(_FORBID.format(which=which.format(id=ids[0])))
+    seen: list[list[str]] = []
+
+    def grant(_seconds: float) -> None:
+        seen.append([harness.states(one)["a"] for one in ids])
+        if len(seen) == 3:
+            harness.database.call("drop function remand.forbid cascade")
+
+    harness.worker.executor._pause = grant
+    try:
+        harness.run_until_quiet()
+    finally:
+        harness.database.call("drop function if exists remand.forbid cascade")
+
+    assert [[(one.attempt, one.outcome) for one in harness.attempts(each)] for each in ids] == [
+        [(1, "complete")]
+    ] * 3
+    others = "in_progress" if which == "true" else "complete"
+    assert seen == [["in_progress", others, others]] * 3
+
+
 def test_the_table_names_each_code_once_and_only_codes() -> None:
     assert all(len(code) in (2, 5) and code == code.upper() for code in SQLSTATES)
