@@ -24,7 +24,7 @@ from app.config import load_settings
 from app.config.web import WebSettings
 from app.dashboard.app import build as build_dashboard
 from app.domain.errors import AddressTaken
-from app.engine.startup import await_database
+from app.engine.startup import await_database, patiently
 from app.runtime import Runtime
 from app.telemetry import configure_logging, log, tally
 from app.web import errors, login, metrics
@@ -85,7 +85,7 @@ def main() -> None:
         runtime = _runtime()
         # It shows what is there though nothing can be changed: a standby will do.
         await_database(runtime.database, runtime.settings, writes=False)
-        runtime.check_schema()
+        patiently(runtime.check_schema, runtime.settings)
         web = runtime.settings.web
         _allow_files()
         door = _listen(web.host, web.port)

@@ -149,11 +149,12 @@ def _prepare(**_: Any) -> None:
     try:
         runtime = process.runtime()
         await_database(runtime.database, runtime.settings)
-        runtime.check_schema()
+        # It may go away again at any moment: whatever asks it first waits.
+        patiently(runtime.check_schema, runtime.settings)
         import_handlers(runtime.settings.handlers)
         current.hand_over()
         warn_of_unknown_classes(process.books().layers)
-        publish(runtime.engine.templates, runtime.settings.templates)
+        patiently(lambda: publish(runtime.engine.templates, runtime.settings.templates), runtime.settings)
         runtime.database.dispose()
     except RemandError as error:
         sys.stderr.write(f"{error.code}: {error}\n")

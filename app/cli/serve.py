@@ -12,7 +12,7 @@ from app.cli.context import ROOT, RUN, Cli
 from app.cli.dashboard_address import address_of
 from app.cli.server import environment_of
 from app.engine.access import check_reach
-from app.engine.startup import await_database
+from app.engine.startup import await_database, patiently
 
 
 @ROOT.verb("serve", panel=RUN, examples=("remand serve", "remand serve --host 0.0.0.0 --port 8484"))
@@ -30,7 +30,7 @@ def serve(
     Everybody has to sign in. Beyond loopback it listens only once there is a user or a token.
     """
     await_database(cli.unchecked.database, cli.settings, writes=False)
-    runtime = cli.runtime
+    runtime = patiently(lambda: cli.runtime, cli.settings)
     web = runtime.settings.web
     host, port = host or web.host, web.port if port is None else port
     check_reach(runtime.engine, host)

@@ -18,7 +18,7 @@ from app.config.sources import CONFIG_VARIABLE
 from app.domain.errors import DatabaseUnreachable
 from app.domain.queues import BUILT_IN
 from app.engine.publish import publish
-from app.engine.startup import await_broker, await_database
+from app.engine.startup import await_broker, await_database, patiently
 from app.runtime import Runtime, import_handlers
 from app.telemetry import log
 
@@ -48,10 +48,10 @@ def worker(
 ) -> None:
     """Run a Celery worker in this process, after a check of settings, schema, broker and handlers."""
     await_database(cli.unchecked.database, cli.settings)
-    runtime = cli.runtime
+    runtime = patiently(lambda: cli.runtime, cli.settings)
     await_broker(runtime.engine.bell, cli.settings)
     import_handlers(cli.settings.handlers)
-    publish(runtime.engine.templates, cli.settings.templates)
+    patiently(lambda: publish(runtime.engine.templates, cli.settings.templates), cli.settings)
     wanted = [one.strip() for one in queues.split(",") if one.strip()] if queues else all_queues(runtime)
     if not wanted:
         raise typer.BadParameter("--queues names no queue")

@@ -15,9 +15,14 @@ from app.cli.line import run
 from app.config import Settings
 from app.domain.errors import BrokerUnreachable, DatabaseUnreachable
 from app.engine.startup import await_broker, await_database, patiently
+from app.runtime import Runtime
+from app.store import session
 from app.store.session import Database
 from tests.support.bell import RecordingBell
 from tests.support.databases import Cluster
+from tests.support.link import Link
+from tests.support.shapes import shape
+from workers import presence, process
 
 PROGRAMS = (["migrate"], ["worker"], ["serve"])
 NOBODY = "postgresql://u:hush@127.0.0.1:1/x"
@@ -228,3 +233,38 @@ def test_a_wrong_password_of_the_broker_is_told_at_once(message: str) -> None:
     with pytest.raises(BrokerUnreachable):
         await_broker(bell, Settings(start_wait_seconds=60.0))
     assert bell.asked == 1
+
+
+@pytest.mark.parametrize("away", range(1, 4), ids=["first look", "schema", "templates"])
+def test_a_worker_that_starts_outlives_a_server_that_goes_away_again(
+    fresh_database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, away: int
+) -> None:
+    """Each time that it opens a connection may be the one at which Postgres is away."""
+    (tmp_path / "one.yaml").write_text(shape("one", {"a": ()}))
+    with Link(fresh_database_url) as link:
+        runtime = Runtime(Settings(database_url=link.url, templates=(str(tmp_path),)))
+        opened: list[int] = []
+        connect = session.connect
+
+        def connect_or_not(url: str) -> Any:
+            opened.append(len(opened))
+            (link.refuse if len(opened) == away else link.heal)()
+            return connect(url)
+
+        monkeypatch.setattr(session, "connect", connect_or_not)
+        monkeypatch.setattr(process, "runtime", lambda: runtime)
+        monkeypatch.setattr(Runtime, "check_schema", dropping(runtime, Runtime.check_schema))
+        monkeypatch.setattr(presence, "publish", dropping(runtime, presence.publish))
+        presence._prepare()
+        assert len(opened) > away, "nothing was tried again"
+        runtime.database.dispose()
+
+
+def dropping(runtime: Runtime, call: Any) -> Any:
+    """Return `call`, which begins without a connection."""
+
+    def drop_and_call(*arguments: Any) -> Any:
+        runtime.database.dispose()
+        return call(*arguments)
+
+    return drop_and_call
