@@ -166,10 +166,10 @@ def _planned(rng: random.Random, shape: Shape, number: int) -> Planned:
             parts[step.name] = {"never": rng.choice(["given up", "tried in vain"])}
         elif dice < 0.06:
             parts[step.name] = {"fails": rng.randint(1, 2)}
-        elif dice < 0.12:
+        elif dice < 0.08:
             parts[step.name] = {"seconds": round(rng.uniform(0.05, 1.5), 2)}
-        elif dice < 0.14:
+        elif dice < 0.09:
             parts[step.name] = {"seconds": round(rng.uniform(0.2, 1.5), 2), "checkpoints": 3}
-        elif dice < 0.142:
+        elif dice < 0.092:
             parts[step.name] = {"large": True}
     return Planned(shape, {"number": number, "parts": parts})

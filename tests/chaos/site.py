@@ -58,11 +58,14 @@ class ChaosSite(Site):
         self.unexpected: list[str] = []
         """Programs that ended though nobody had told them to."""
         self.restarts = 0
+        self._log_starts: dict[str, int] = {}
         self._told: dict[str, float] = {}
         self._ended: dict[str, float] = {}
 
     def start_program(self, name: str) -> None:
         """Start one of the programs."""
+        log = self.log_path(name)
+        self._log_starts[name] = log.stat().st_size if log.exists() else 0
         match name:
             case "beat":
                 self.start_beat()
@@ -74,6 +77,12 @@ class ChaosSite(Site):
                 self.start_worker(name, ("steps", "side"))
         self._told.pop(name, None)
         self._ended.pop(name, None)
+
+    def children(self, name: str) -> list[int]:
+        """Return the process ids of a pool; none before its worker is ready, for it would end with a child."""
+        with self.log_path(name).open(errors="replace") as log:
+            log.seek(self._log_starts[name])
+            return super().children(name) if f"{name}@site ready" in log.read() else []
 
     def signal(self, name: str, number: signal.Signals, *, group: bool = False) -> None:
         """Signal a program, or all of it; one that has ended is left alone."""
