@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,11 +12,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.context import After, By, Cli, Group, Limit, Reason
+from app.cli.exits import EXIT_CODES
 from app.cli.output import now, size, table
 from app.cli.wording import command, counted, next_steps
 from app.domain.page import Page
 from app.domain.retention import Stay, Way
-from app.engine.archive import Planned, Swept, plan, run, status
+from app.engine.archive import Deferral, Planned, Swept, plan, run, status
 from app.engine.archive import Standing as ArchiveStanding
 from app.engine.export import Exported, drop, export, unexported
 from app.engine.restore import Restored, restore, restore_period
@@ -32,6 +33,11 @@ _WAYS = {
     Way.WAIT: "waits: too many ended a short while ago",
     Way.STAY: "stays: too many are kept, live or investigated",
 }
+_DEFERRED: Mapping[Deferral, str] = {
+    "late": "others held its tables too long; look for an old transaction in pg_stat_activity",
+    "changed": "its workflows were worked on all the time",
+    "crowded": "more of it would have to move than may at once",
+}
 _STAYS = {
     Stay.LIVE: "have not ended",
     Stay.LETTER: "have an open dead letter",
@@ -40,7 +46,11 @@ _STAYS = {
 }
 
 
-@GROUP.verb("run", exits=(5,), examples=("remand archive run --dry-run", "remand archive run"))
+@GROUP.verb(
+    "run",
+    exits={1: "a due period could not be taken; says which and why", 5: EXIT_CODES[5]},
+    examples=("remand archive run --dry-run", "remand archive run"),
+)
 def run_(
     cli: Cli,
     dry_run: Annotated[
@@ -51,7 +61,8 @@ def run_(
 ) -> None:
     """Archive what is due, as the sweep does; where `[archive] enabled` is false, too.
 
-    It stops when `archive.budget_seconds` are over; run it again, or leave the rest to the sweep.
+    It stops when `archive.budget_seconds` are over; run it again, or leave the rest to the sweep. A due
+    period that others hold is named, left for the next run, and ends this one with 1.
     """
     if dry_run:
         planned = plan(cli.engine)
@@ -59,6 +70,8 @@ def run_(
         return
     swept = run(cli.engine, by=cli.who(by, None).by)
     cli.out.answer({**_fields(swept), "moved": swept.moved}, *_swept(swept))
+    if swept.deferred:
+        raise typer.Exit(1)
 
 
 @GROUP.verb("status", examples=("remand archive status", "remand archive status --json"))
@@ -199,9 +212,13 @@ def _swept(swept: Swept) -> list[RenderableType]:
         told += f", {counted(swept.periods, 'period')} as a whole"
     if swept.stayed:
         told += f", {counted(swept.stayed, 'workflow')} stayed live"
-    if swept.is_dry:
-        return [told]
-    return [told, "its time is over and more is left", next_steps(command("remand archive run"))]
+    left = [
+        Text(f"period {name} was not taken: {_DEFERRED[why]}", "yellow")
+        for name, why in swept.deferred.items()
+    ]
+    if swept.is_finished:
+        return [told, *left, *([next_steps(command("remand archive run"))] if left else [])]
+    return [told, *left, "its time is over and more is left", next_steps(command("remand archive run"))]
 
 
 def _status(found: ArchiveStanding) -> list[RenderableType]:

@@ -94,7 +94,8 @@ class Output:
         """Print a page of a list once, and to people how it goes on; `more`: what belongs to no item."""
         self.answer({"items": page.items, "next": page.next, "total": page.total, **more}, *shown)
         if page.next is not None and not self.as_json:
-            self.say(_goes_on(page), style="dim")
+            # A cursor is copied: it stays in one piece at any width.
+            self.errors.print(_goes_on(page), style="dim", soft_wrap=True)
 
     def answer_lines(self, value: Mapping[str, Any] | DataclassInstance, lines: Iterable[str]) -> None:
         """Print the answer once; lines that are copied, or read by a shell, stay whole at any width."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from app.domain.errors import ArchiveMismatch, Busy
@@ -28,7 +28,7 @@ from app.store import archive_runs as books
 from app.store import diagnosis
 from app.store import partitions as live
 from app.store.alone import alone
-from app.store.archive import Archived, Between, Look, Rule
+from app.store.archive import Archived, Between, Look, Outcome, Rule
 from app.store.archive_runs import Run, Statistics, Sums
 from app.store.session import NOT_NOW
 from app.store.tables import PARTITIONED
@@ -43,6 +43,10 @@ _MOST_BACK: Final = 10_000
 _NOTHING: Final = Sums((0, 0, 0, 0), 0)
 
 
+Deferral = Literal["late", "changed", "crowded"]
+"""`late`: others held its tables for longer than may be waited; `changed`: they worked on it all the time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Swept:
     """What one run moved into the archive."""
@@ -52,10 +56,12 @@ class Swept:
     """That changed hands as a whole."""
     stayed: int = 0
     """Workflows of them that went to the default partition."""
-    is_dry: bool = True
+    is_finished: bool = True
     """False: its time ran out, and the next run goes on."""
     is_alone: bool = True
     """False: another run is under way, and this one left it alone."""
+    deferred: Mapping[str, Deferral] = field(default_factory=dict)
+    """Due periods that could not be taken, by name, with what was in the way; the next run tries again."""
 
     @property
     def moved(self) -> int:
@@ -98,6 +104,7 @@ class _Job:
     workflows: int = 0
     periods: int = 0
     stayed: int = 0
+    deferred: dict[str, Deferral] = field(default_factory=dict)
 
     def count(self, run: Run) -> None:
         self.workflows += run.workflows
@@ -127,7 +134,13 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
         failed += _each(job, moves)
         if failed:
             raise failed[0]
-        return Swept(job.workflows, job.periods, job.stayed, is_dry=job.has_time())
+        return Swept(
+            job.workflows,
+            job.periods,
+            job.stayed,
+            is_finished=job.has_time(),
+            deferred=job.deferred,
+        )
 
 
 def _each(job: _Job, moves: Sequence[Callable[[], None]]) -> list[ArchiveMismatch | Busy]:
@@ -240,11 +253,17 @@ def _move_period(job: _Job, period: Period) -> None:
             _move_batches(job, period.name, None if is_spilled else period, between)
             if not job.has_time():
                 return
-        elif _hand_over(job, period, looked, way) != "changed":
-            return
+        else:
+            outcome = _hand_over(job, period, looked, way)
+            if outcome == "moved" or outcome == "gone":  # noqa: PLR1714 - mypy narrows by these
+                job.deferred.pop(period.name, None)
+                return
+            job.deferred[period.name] = outcome
+            if outcome != "changed":
+                return
 
 
-def _hand_over(job: _Job, period: Period, looked: Look, way: Way) -> str:
+def _hand_over(job: _Job, period: Period, looked: Look, way: Way) -> Outcome:
     database, hold_seconds = job.engine.database, job.engine.settings.archive.hold_seconds
     attach = way is Way.PERIOD
     tables = stored.live_tables(period.name)
@@ -270,7 +289,7 @@ def _hand_over(job: _Job, period: Period, looked: Look, way: Way) -> str:
     return "moved"
 
 
-def _deferred(period: Period, outcome: str) -> str:
+def _deferred(period: Period, outcome: Outcome) -> Outcome:
     log("archive.deferred", period=period.name, reason=outcome)
     return outcome
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -121,7 +121,7 @@ def reader(web: Web) -> httpx.Client:
 @pytest.fixture
 def full(database: Database, clock: FakeClock, answer: Ask) -> dict[str, UUID]:
     """Three of everything that lists show; return the ids that some lists ask for."""
-    long_ago = datetime(2024, 5, 10, 12, tzinfo=UTC)
+    long_ago = clock.now - timedelta(days=100)
     past = Harness(database, FakeClock(long_ago))
     for number in range(3):
         past.publish(shape("old", {"a": ()}))

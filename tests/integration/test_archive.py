@@ -100,7 +100,7 @@ def test_a_finished_month_changes_hands_and_is_found_by_id_as_it_was(old: Harnes
 
     swept = archive(old.engine)
 
-    assert (swept.workflows, swept.periods, swept.stayed, swept.is_dry) == (3, 1, 0, True)
+    assert (swept.workflows, swept.periods, swept.stayed, swept.is_finished) == (3, 1, 0, True)
     assert rows(old.database) == [0, 0, 0, 0]
     assert rows(old.database, "_archive") == counts
     assert [told(old.database, one) for one in ids] == before

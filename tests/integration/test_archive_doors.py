@@ -13,11 +13,13 @@ import pytest
 
 from app.cli.line import run
 from app.domain.access import Role
+from app.domain.partitions import Interval, whole_period
 from app.engine.archive import run as archive
 from app.engine.operate import Who
 from app.engine.restore import restore
 from app.engine.submit import Request, submit
 from app.store.ids import first_id_at
+from app.store.new_periods import Made, Patience, make_period
 from app.store.session import Database
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
@@ -54,6 +56,26 @@ def _document(out: str) -> str:
     lines = out.splitlines(keepends=True)
     begin = next(n for n, line in enumerate(lines) if line.startswith(("{", "[")))
     return "".join(lines[begin:])
+
+
+def test_a_period_that_could_not_be_taken_is_named_with_the_reason(
+    fresh_database: Database, command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMAND_DATABASE_URL", fresh_database.url)
+    monkeypatch.setenv("REMAND_ARCHIVE__HOLD_SECONDS", "0.1")
+    period = whole_period(Interval.MONTHLY, LONG_AGO)
+    assert isinstance(make_period(fresh_database, period, datetime.now(UTC), Patience()), Made)
+    one = old_workflow(Harness(fresh_database, FakeClock(LONG_AGO)))
+
+    with fresh_database.begin() as others:
+        others.exec_driver_sql("select 1 from remand.workflows limit 1")
+        late = command("archive", "run", exits=1)
+
+    assert (late["deferred"], late["workflows"], late["is_finished"]) == ({period.name: "late"}, 0, True)
+    assert "is_dry" not in late
+    taken = command("archive", "run")
+    assert (taken["deferred"], taken["workflows"]) == ({}, 1)
+    assert command("workflow", "show", one)["is_archived"]
 
 
 def test_the_command_line_archives_shows_refuses_and_restores(

@@ -25,7 +25,7 @@ from tests.support.shapes import CHAIN, always, shape
 from tests.support.threads import together, values
 
 ANN = Who("ann", "no use")
-NOTHING = Pruned({}, is_dry=True)
+NOTHING = Pruned({}, is_finished=True)
 HarnessWith = Callable[..., Harness]
 
 
@@ -192,7 +192,7 @@ def test_it_stops_when_its_time_is_up_and_the_next_one_goes_on(harness_with: Har
 
     cut = prune(harness.engine, 2, monotonic=lambda: next(ticks))
 
-    assert not cut.is_dry
+    assert not cut.is_finished
     assert len(letters_of(harness.database)) >= 4
-    assert sweep(harness).is_dry
+    assert sweep(harness).is_finished
     assert letters_of(harness.database) == set()

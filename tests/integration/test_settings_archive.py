@@ -102,9 +102,9 @@ def test_archive_budget_seconds_is_when_the_rest_is_left_to_the_next(fresh_datab
     first = run(harness.engine, monotonic=lambda: float(next(ticks)))
     second = run(harness.engine)
 
-    assert not first.is_dry
+    assert not first.is_finished
     assert 0 < first.workflows < 3
-    assert (first.workflows + second.workflows, second.is_dry) == (3, True)
+    assert (first.workflows + second.workflows, second.is_finished) == (3, True)
 
 
 @pytest.mark.parametrize(("policy", "goes"), [("archive", True), ("keep", False)])

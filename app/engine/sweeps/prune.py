@@ -27,7 +27,7 @@ class Pruned:
 
     rows: Mapping[str, int]
     """By table, those that lost any."""
-    is_dry: bool
+    is_finished: bool
     """False: it ran out of time, and the next one goes on."""
 
     @property
@@ -60,18 +60,18 @@ def prune(engine: Engine, batch: int = BATCH, *, monotonic: Callable[[], float] 
     until = monotonic() + engine.settings.prune_budget_seconds
     old = _cutoffs(engine)
     gone: Counter[str] = Counter()
-    is_dry = False
-    while not is_dry and monotonic() < until:
+    is_finished = False
+    while not is_finished and monotonic() < until:
         before = gone.total()
         left = old
         while left and monotonic() < until:
             left = [one for one in left if _batch(engine, *one, batch, gone)]
         # Once more: a group can go when its last letter has gone.
-        is_dry = not left and gone.total() == before
+        is_finished = not left and gone.total() == before
     if gone:
         groups.fold(engine.database)
         log("sweep.ended", sweep="prune", moved=gone.total())
-    return Pruned(dict(gone), is_dry)
+    return Pruned(dict(gone), is_finished)
 
 
 def outlook(engine: Engine) -> list[Kept]:
