@@ -18,6 +18,7 @@ from app.cli import root, tree
 from app.cli.demo_checks import DemoFailed
 from app.cli.docgen_rules import classification
 from app.cli.docgen_states import state_machines
+from app.cli.docgen_template import template
 from app.cli.docgen_views import views
 from app.cli.exits import EXIT_CODES
 from app.cli.verbs import VERBS, Verb
@@ -223,6 +224,7 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "reference/metrics.md": _metrics,
         "reference/errors.md": _errors,
         "reference/classification.md": classification,
+        "reference/template.md": template,
         "reference/views.md": views,
         "state-machines.md": state_machines,
     }

@@ -62,7 +62,7 @@ def targets_reference() -> str:
 def _keys_of(model: type[BaseModel]) -> str:
     head = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
     rows = [
-        (name, "required" if field.is_required() else _default(field.get_default()), _allowed(field))
+        (name, "required" if field.is_required() else shown_default(field.get_default()), allowed(field))
         for name, field in model.model_fields.items()
     ]
     return head + "".join(
@@ -74,7 +74,7 @@ def _keys_of(model: type[BaseModel]) -> str:
 def _rows() -> Iterator[str]:
     for name, field in Settings.model_fields.items():
         if name not in _TABLES:
-            yield _row((name,), _default(field.get_default()), _allowed(field), field.description or "")
+            yield _row((name,), shown_default(field.get_default()), allowed(field), field.description or "")
     yield from _table_rows(RetryOverrides, ("retry",), DEFAULT_RETRY)
     yield from _table_rows(BudgetSpec, ("retry_budget",), BudgetSpec())
     yield from _table_rows(BreakerOverrides, ("breaker",), DEFAULT_BREAKER)
@@ -103,7 +103,7 @@ def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterato
             yield from _table_rows(inner, (*table, name), default)
         else:
             meaning = field.description or _RETRY_MEANING[(*table, name)[1:]]
-            yield _row((*table, name), _default(default), _allowed(field), meaning)
+            yield _row((*table, name), shown_default(default), allowed(field), meaning)
 
 
 _RETRY_MEANING: dict[Key, str] = {
@@ -138,7 +138,8 @@ def _row(key: Key, default: str, allowed: str, meaning: str) -> str:
     return f"| `{'.'.join(key)}` | `{variable_of(key)}` | {default} | {allowed} | {meaning} |"
 
 
-def _default(value: object) -> str:
+def shown_default(value: object) -> str:
+    """Return a default as Markdown."""
     match value:
         case None:
             return "unset"
@@ -158,7 +159,8 @@ def _default(value: object) -> str:
             return "none"
 
 
-def _allowed(field: FieldInfo) -> str:
+def allowed(field: FieldInfo) -> str:
+    """Return what values a key may have, as Markdown: choices or bounds."""
     choices = [
         kind for kind in (field.annotation, *get_args(field.annotation)) if get_origin(kind) is Literal
     ]
