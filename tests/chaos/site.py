@@ -79,7 +79,7 @@ class ChaosSite(Site):
         self._ended.pop(name, None)
 
     def children(self, name: str) -> list[int]:
-        """Return the process ids of a pool; none before its worker is ready, for it would end with a child."""
+        """Return the process ids of a pool; none before its worker is ready, which would end with one."""
         with self.log_path(name).open(errors="replace") as log:
             log.seek(self._log_starts[name])
             return super().children(name) if f"{name}@site ready" in log.read() else []
