@@ -85,8 +85,8 @@ SECTIONS: Final = (
                 "{type: object, required: [order]}",
             ),
             "identity": Key(
-                "What makes two submits the same workflow: nothing; the same input of a version (`strict`); the same key, "
-                "which must be given then (`caller_provided`).",
+                "What makes two submits the same workflow: nothing; the same input of a version (`strict`);"
+                " the same key, which must be given then (`caller_provided`).",
                 "strict",
             ),
             "on_failure": Key(
