@@ -175,13 +175,22 @@ class Drain:
         if not contended:
             return False
         try:
-            late = self._patiently(lambda: self._queue.settle_contended(contended, PARKED_AT_ONCE), 1)
+            late = self._apply_parked(lambda: self._queue.settle_contended(contended, PARKED_AT_ONCE), 1)
         except Busy:
             # Somebody holds a workflow for long, a bulk verb perhaps: the rescue sweep applies what is left.
             return False
         self._ring(late.ring)
         self._count_probes(late)
         return True
+
+    def _apply_parked(self, call: Callable[[], Settled], busy_tries: int | None = None) -> Settled:
+        try:
+            return self._patiently(call, busy_tries)
+        except NOT_NOW:
+            raise
+        except Exception as error:  # noqa: BLE001 - others' results may be among them; the rescue sweep finds out
+            log("parked.left", error=recording.told(error))
+            return Settled()
 
     def _run_batch(self, queue: str) -> None:
         """Run what is claimed; stop early when a result must be committed at once or the worker stops."""
@@ -318,7 +327,7 @@ class Drain:
             self._count_probes(settled)
             if settled.parked:
                 # Whoever held the workflow is likely done by now; if not, this drain looks again at its end.
-                late = self._patiently(lambda: self._queue.settle_parked(settled.parked))
+                late = self._apply_parked(lambda: self._queue.settle_parked(settled.parked))
                 self._ring(late.ring)
                 self._count_probes(late)
                 if late.counted < settled.parked:

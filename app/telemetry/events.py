@@ -23,6 +23,7 @@ EventName = Literal[
     "claims.given_back",
     "settle.retried",
     "settle.divided",
+    "parked.left",
     "claim.divided",
     "step.put_off",
     "attempt.failed",
@@ -154,6 +155,11 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             WARNING,
             "The database did not answer a drain, which tries again.",
             ("tries", "error", "delay_seconds"),
+        ),
+        "parked.left": EventSpec(
+            WARNING,
+            "A drain could not apply parked results, its own or others'; the rescue sweep does, one by one.",
+            ("error",),
         ),
         "settle.divided": EventSpec(
             WARNING,
