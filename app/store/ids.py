@@ -15,7 +15,7 @@ from app.store.session import Database
 _TYPED = re.compile(r"[0-9a-f-]{1,36}")
 _DIGITS = 32
 _SHOWN = 5
-_NEWEST = 50_000
+NEWEST = 50_000
 
 
 def new_id() -> UUID:
@@ -94,7 +94,7 @@ def find_id(
             )
         )
     ) or database.call(
-        f"select id from (select id from remand.{table} order by id desc limit {_NEWEST}) newest"
+        f"select id from (select id from remand.{table} order by id desc limit {NEWEST}) newest"
         f" where right(id::text, %s) = %s limit {_SHOWN}",
         (len(text), text),
     )

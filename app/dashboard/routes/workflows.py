@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from app.dashboard import forms
 from app.dashboard.drawing import gantt, graph
 from app.dashboard.drawing.fold import fold
+from app.dashboard.lookup import Place, places
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
 from app.domain.dag import levels
@@ -45,19 +46,24 @@ _ID_LETTERS = frozenset("0123456789abcdef-")
 
 @router.get("/workflows")
 def list_workflows(request: Request) -> Response:
-    """Show the workflows that fit, the newest first."""
-    _READ(request)
+    """Show the workflows that fit, the newest first; what has the id or name that was typed, at once."""
+    caller = _READ(request)
     engine = engine_of(request)
     given = request.query_params
     typed = given.get("q", "").strip()
+    elsewhere = places(engine, caller, typed)
     try:
         found = _by_id(engine, typed)
     except AmbiguousId:
         wanted = WorkflowFilter(id_prefix=typed.lower())
     else:
-        if found is not None:
+        if found is not None and not elsewhere:
             return RedirectResponse(f"/workflows/{found}", 303)
+        if found is None and len(elsewhere) == 1:
+            return RedirectResponse(elsewhere[0].address, 303)
         wanted = _wanted(given)
+        if found is not None:
+            elsewhere = [Place("workflow", str(found), f"/workflows/{found}"), *elsewhere]
     searched = workflow_search.search(engine.database, wanted, after=given.get("cursor") or None, limit=50)
     return show(
         request,
@@ -66,6 +72,7 @@ def list_workflows(request: Request) -> Response:
         looked_back_to=searched.looked_back_to,
         states=list(WorkflowState),
         given=given,
+        elsewhere=elsewhere,
     )
 
 

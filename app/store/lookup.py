@@ -1,0 +1,51 @@
+"""Find what has an id, of whatever noun, from what a person typed: bounded queries, whatever there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+from app.domain.errors import InputInvalid
+from app.store.ids import NEWEST, id_range
+from app.store.session import Database
+
+TABLES: Final = ("dead_letters", "dead_letter_groups", "redrives", "workers")
+_MOST: Final = 5
+"""Rows of a table that are found at most: more are too many to choose from."""
+
+
+def ids_like(database: Database, typed: str, tables: Iterable[str]) -> list[tuple[str, UUID]]:
+    """Return table and id of what begins like the text, else of what ends so; five of a table at most.
+
+    An end, the short form that lists show, is looked for among the newest rows. Transaction: short own ones.
+    """
+    try:
+        low, high = id_range(typed)
+    except InputInvalid:
+        return []
+    text = typed.strip().lower()
+    found: list[tuple[str, UUID]] = []
+    for table in tables:
+        rows = database.call(
+            f"select id from remand.{table} where id between %s and %s limit {_MOST}", (low, high)
+        ) or database.call(
+            f"select id from (select id from remand.{table} order by id desc limit {NEWEST}) newest"
+            f" where right(id::text, %s) = %s limit {_MOST}",
+            (len(text), text),
+        )
+        found += [(table, row[0]) for row in rows]
+    return found
+
+
+def group_of(database: Database, fingerprint: str) -> UUID | None:
+    """Return the group of letters with a fingerprint; None: there is none. Transaction: own."""
+    rows = database.call(
+        "select id from remand.dead_letter_groups where fingerprint = %s limit 1", (fingerprint,)
+    )
+    return rows[0][0] if rows else None
+
+
+def is_worker(database: Database, hostname: str) -> bool:
+    """Return whether a worker has that name, alive or not long gone. Transaction: own."""
+    return bool(database.call("select 1 from remand.workers where hostname = %s limit 1", (hostname,)))
