@@ -233,7 +233,7 @@ def searched_after_others_ran(harness: Harness) -> None:
     moving = (WorkflowState.STEPS_IN_PROCESS, WorkflowState.WAITING_FOR_RETRY)
     workflow_search.search(harness.database, WorkflowFilter(states=moving))
     found = workflow_search.search(harness.database, WorkflowFilter(tag="rare"))
-    assert tagged in [one.id for one in found.items]
+    assert tagged in [one.id for one in found.page.items]
     workflow_search.search(harness.database, WorkflowFilter(states=moving, tag="rare"))
 
 
