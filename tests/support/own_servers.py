@@ -8,11 +8,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import kombu
 import psycopg2
 import redis
+import sqlalchemy as sa
 
 from app.embedded import binaries, launch
 from app.embedded.stack import Stack, free_port
@@ -200,9 +202,14 @@ class OwnPostgres:
         self._stack = Stack(self._data, postgres_options=POSTGRES_OPTIONS, **self._ports)
         self.url = self._stack.start().database_url
 
+    @property
+    def cluster(self) -> Path:
+        """The folder of its data."""
+        return self._data / "postgres"
+
     def encrypt(self, certificate: Path, key: Path) -> None:
         """Let it speak TLS from the next connection on."""
-        cluster = self._data / "postgres"
+        cluster = self.cluster
         owner = cluster.stat()
         for source, name in ((certificate, "server.crt"), (key, "server.key")):
             (cluster / name).write_bytes(source.read_bytes())
@@ -222,7 +229,7 @@ class OwnPostgres:
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Kill the postmaster; its children notice and end. SIGQUIT: as `pg_ctl stop -m immediate` does."""
-        pid = int((self._data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+        pid = int((self.cluster / "postmaster.pid").read_text().splitlines()[0])
         os.kill(pid, number)
         eventually(lambda: not self._accepts(), timeout=30)
 
@@ -233,3 +240,108 @@ class OwnPostgres:
     def _accepts(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self._ports["postgres_port"])) == 0
+
+
+class SmallDiskPostgres:
+    """A Postgres whose disk can be filled and emptied. Needs root: the disk is mounted for it alone."""
+
+    def __init__(self, folder: Path, megabytes: int) -> None:
+        self._folder = folder
+        self._megabytes = megabytes
+        self._process: subprocess.Popen[str] | None = None
+        self.url = ""
+
+    @staticmethod
+    def is_possible() -> bool:
+        tried = ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+        return os.geteuid() == 0 and subprocess.run(tried, check=False, capture_output=True).returncode == 0
+
+    def start(self) -> None:
+        program = [sys.executable, "-m", "tests.support.small_disk", str(self._folder), str(self._megabytes)]
+        self._process = subprocess.Popen(
+            ["unshare", "-m", *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+        assert self.url, f"it does not start: {self._process.wait(30)}"
+
+    def stop(self) -> None:
+        """Stop it, and its disk is gone. Idempotent."""
+        if self._process is not None:
+            with self._process as process:
+                assert process.stdin is not None
+                process.stdin.close()
+
+    def fill(self, *, but: int) -> None:
+        """Take all the room of the disk but so many bytes."""
+        disk = os.statvfs(self._disk)
+        with (self._disk / "filler").open("wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, disk.f_bavail * disk.f_frsize - but)
+
+    def empty(self) -> None:
+        """Give the room back."""
+        (self._disk / "filler").unlink()
+
+    @property
+    def _disk(self) -> Path:
+        assert self._process is not None
+        return Path(f"/proc/{self._process.pid}/root") / self._folder.relative_to("/")
+
+
+class Standby:
+    """A copy of an `OwnPostgres` that follows it, and can take its place."""
+
+    def __init__(self, primary: OwnPostgres, folder: Path) -> None:
+        self._primary = sa.make_url(primary.url)
+        self._owner = primary.cluster.stat()
+        self._cluster = folder / "standby"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_port()
+
+    def start(self) -> None:
+        """Copy the primary and follow it."""
+        self._cluster.mkdir(mode=0o700)
+        os.chown(self._cluster, self._owner.st_uid, self._owner.st_gid)
+        host = ["-h", "127.0.0.1", "-p", str(self._primary.port), "-U", str(self._primary.username)]
+        copy = self._command("pg_basebackup", "-D", str(self._cluster), "-R", "-c", "fast", *host)
+        password = {"PGPASSWORD": str(self._primary.password)}
+        subprocess.run(copy, check=True, cwd=self._cluster, env={**os.environ, **password})
+        options = [f"--{name}={value}" for name, value in POSTGRES_OPTIONS.items()]
+        places = ["--listen_addresses=127.0.0.1", "--unix_socket_directories="]
+        run = self._command("postgres", "-D", str(self._cluster), "-p", str(self.port), *places, *options)
+        with (self._cluster.parent / "standby.log").open("ab") as log:
+            self._process = subprocess.Popen(run, stdout=log, stderr=log, cwd=self._cluster)
+        eventually(lambda: self._ask("select pg_is_in_recovery()"), timeout=60)
+
+    def has_all_of(self, primary: OwnPostgres) -> bool:
+        """Return whether it has replayed what the primary has written."""
+        with contextlib.closing(psycopg2.connect(primary.url)) as connection, connection.cursor() as cursor:
+            cursor.execute("select pg_current_wal_lsn()")
+            written = cursor.fetchone()[0]
+        return bool(self._ask("select pg_last_wal_replay_lsn() >= %s::pg_lsn", written))
+
+    def promote(self) -> None:
+        """Let it take writes."""
+        assert self._ask("select pg_promote(true, 60)")
+
+    def stop(self) -> None:
+        """Kill it. Idempotent."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait(30)
+
+    def _ask(self, sql: str, *arguments: object) -> object:
+        url = self._primary.set(port=self.port).render_as_string(hide_password=False)
+        try:
+            with contextlib.closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
+                cursor.execute(sql, arguments)
+                return cursor.fetchone()[0]
+        except psycopg2.OperationalError:
+            return None
+
+    def _command(self, program: str, *arguments: str) -> list[str]:
+        argv = [str(binaries.find().postgres / program), *arguments]
+        if os.geteuid() != 0:
+            return launch.command(argv, death_signal=signal.SIGQUIT)
+        uid, gid = self._owner.st_uid, self._owner.st_gid
+        return launch.command(argv, death_signal=signal.SIGQUIT, uid=uid, gid=gid, overrides_access=True)
