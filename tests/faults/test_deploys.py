@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from app.engine.operate import Who, cancel, requeue_letter
@@ -15,10 +13,8 @@ WHO = Who("tester", "because")
 
 
 @pytest.fixture
-def site(shared_site: Site) -> Iterator[Site]:
-    yield shared_site
-    shared_site.settle()
-    shared_site.kill_workers()
+def site(settled_site: Site) -> Site:
+    return settled_site
 
 
 def test_step_whose_handler_is_missing_waits_as_a_dead_letter_for_the_deploy(site: Site) -> None:

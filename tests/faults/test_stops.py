@@ -8,14 +8,14 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 import psutil
 import pytest
 
 from app.store.dlq import list_dead_letters
-from tests.support.site import ROOT, Site
+from tests.support.site import ROOT, Site, hear_hangups
 from tests.support.waiting import eventually
 
 SITE_SETTINGS = {"shutdown_grace_seconds": 0.5}
@@ -23,10 +23,8 @@ ALWAYS = list(range(1, 20))
 
 
 @pytest.fixture
-def site(shared_site: Site) -> Iterator[Site]:
-    yield shared_site
-    shared_site.settle()
-    shared_site.kill_workers()
+def site(settled_site: Site) -> Site:
+    return settled_site
 
 
 def is_given_back(site: Site, workflow: UUID, attempts: int) -> None:
@@ -129,6 +127,7 @@ def test_closed_terminal_is_a_stop(site: Site) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", opens, *worker],
         stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=site.environment, start_new_session=True,
+        preexec_fn=hear_hangups,  # noqa: PLW1509 - one call to the kernel, which needs no lock
     )  # fmt: skip
     site.processes["tty"] = process
     os.close(theirs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import psutil
 import pytest
@@ -16,10 +15,8 @@ SITE_SETTINGS = {"worker_silent_after_seconds": 5}
 
 
 @pytest.fixture
-def site(shared_site: Site) -> Iterator[Site]:
-    yield shared_site
-    shared_site.settle()
-    shared_site.kill_workers()
+def site(settled_site: Site) -> Site:
+    return settled_site
 
 
 def test_worker_killed_in_the_middle_of_a_batch_loses_nothing(site: Site) -> None:

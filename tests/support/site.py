@@ -24,6 +24,7 @@ import psutil
 from app.bell import bell_to
 from app.config import Settings
 from app.embedded import launch
+from app.engine.operate import Who, cancel
 from app.engine.publish import publish
 from app.engine.submit import Request, submit, submit_many
 from app.runtime import Runtime
@@ -70,6 +71,11 @@ def _variables(name: str, value: Any) -> Iterator[tuple[str, str]]:
     joint = "_" if name == "REMAND" else "__"
     for key, item in value.items():
         yield from _variables(f"{name}{joint}{key.upper()}", item)
+
+
+def hear_hangups() -> None:
+    """Undo what a test run under `nohup` would hand on: workers that are deaf to a closed terminal."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _runs(pid: int) -> bool:
@@ -172,6 +178,7 @@ class Site:
                 cwd=ROOT,
                 env={**self.environment, **(env or {})},
                 start_new_session=True,
+                preexec_fn=hear_hangups,  # noqa: PLW1509 - one call to the kernel, which needs no lock
             )
         self.processes[name] = process
         self._groups.add(process.pid)
@@ -216,6 +223,11 @@ class Site:
         for name, process in self.processes.items():
             if name not in ("support", "beat") and process.poll() is None:
                 self.kill(name)
+
+    def cancel_what_is_left(self) -> None:
+        """Cancel what nobody will go on with, so that the next test need not wait for it."""
+        for workflow_id, _ in self.database.call(_UNDER_WAY):
+            cancel(self.engine, workflow_id, Who("test", "left behind"))
 
     def terminate(self, name: str) -> int:
         """Ask a program to end (its main process alone, as a container does) and return its exit code."""

@@ -107,3 +107,14 @@ def own_postgres(test_servers: Servers, request: pytest.FixtureRequest) -> Itera
         site.start_worker("steps", concurrency=4)
         site.ready("steps", "support")
         yield site, postgres
+
+
+@pytest.fixture
+def settled_site(shared_site: Site) -> Iterator[Site]:
+    """The site of the module, of which each test leaves neither work nor workers behind, even if it fails."""
+    try:
+        yield shared_site
+        shared_site.settle()
+    finally:
+        shared_site.kill_workers()
+        shared_site.cancel_what_is_left()
