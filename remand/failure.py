@@ -68,25 +68,29 @@ class Failure:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Failure:
-        """Rebuild what `to_json` gave; facts and fingerprint may be missing. Raises KeyError for the rest."""
+        """Rebuild what `to_json` gives, or gave in an earlier version; keys it does not know are left out.
+
+        Raises:
+            KeyError: the error's class or message, or the verdict's category or rule is missing.
+        """
         verdict = data["classification"]
-        wait = verdict["retry_after"]
+        wait = verdict.get("retry_after")
         classification = Classification(
             category=verdict["category"],
-            policy=verdict["policy"],
+            policy=verdict.get("policy", "never"),
             retry_after=None if wait is None else timedelta(seconds=wait),
             rule=verdict["rule"],
-            confidence=verdict["confidence"],
-            explanation=verdict["explanation"],
+            confidence=verdict.get("confidence", 1.0),
+            explanation=verdict.get("explanation", ""),
         )
         return cls(
             error_class=data["error_class"],
             message=data["message"],
-            traceback=data["traceback"],
+            traceback=data.get("traceback") or "",
             classification=classification,
-            causes=tuple(data["causes"]),
-            facts=data.get("facts", {}),
-            fingerprint=data.get("fingerprint", ""),
+            causes=tuple(data.get("causes") or ()),
+            facts=data.get("facts") or {},
+            fingerprint=data.get("fingerprint") or "",
         )
 
 

@@ -88,9 +88,9 @@ class Breakers:
         answered: Counter[str] = Counter()
         for attempt, template in taken:
             source = source_of(template, attempt.step, attempt.handler)
-            verdict = attempt.failure["classification"]
+            verdict = attempt.failure.classification
             spec = self.spec(source.dependency)
-            if rules.counts(verdict["category"], verdict["rule"], attempt.outcome, spec):
+            if rules.counts(verdict.category, verdict.rule, attempt.outcome, spec):
                 failures[source] += 1
                 failed[source.dependency] += attempt.passed
             elif attempt.passed and attempt.outcome != "lost":

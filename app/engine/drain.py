@@ -6,7 +6,6 @@ written so that the process may die between any two lines: what it holds is take
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -230,9 +229,7 @@ class Drain:
             self._audience.begin(claim)
         end = self._runner.run(claim)
         if self._audience is not None:
-            self._audience.end(
-                json.loads(end.failure)["error_class"] if isinstance(end, EndedBadly) else None
-            )
+            self._audience.end(end.failure.error_class if isinstance(end, EndedBadly) else None)
         return end
 
     def _interrupt(self, claim: Claim) -> None:

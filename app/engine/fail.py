@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -28,7 +28,6 @@ from app.store.traffic import Source, Tally
 from app.telemetry import log
 from app.telemetry.metrics import RETRIES
 from app.telemetry.tally import count
-from remand.failure import capture
 
 BATCH = 100
 _POSTPONED = timedelta(minutes=1)
@@ -107,11 +106,7 @@ def _set_aside(engine: Engine, queue: str, error: Exception, applied: Applied) -
 
 def _undecided(failed: FailedAttempt, error: Exception) -> DecidedDeath:
     why = f"what to do could not be decided: {told(error)}"
-    # What was recorded may be what is wrong with it.
-    whole = capture(RuntimeError(why)).to_json()
-    verdict = {**whole["classification"], **(failed.failure.get("classification") or {})}
-    known = replace(failed, failure={**whole, **failed.failure, "classification": verdict})
-    return DecidedDeath(known, DeadReason.PERMANENT_FAILURE, why)
+    return DecidedDeath(failed, DeadReason.PERMANENT_FAILURE, why)
 
 
 def _postpone(engine: Engine, queue: str) -> object:
@@ -139,7 +134,7 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
     applied.rung |= set(rung)
     for retry in retries:
         _log_retry(retry, now)
-        count(RETRIES, retry.failed.policy, retry.failed.failure["classification"]["category"])
+        count(RETRIES, retry.failed.policy, retry.failed.failure.classification.category)
     log_opened(died.opened)
     for death in died.dropped:
         log_given_up(death)
@@ -181,21 +176,23 @@ def ended_attempt(failed: FailedAttempt) -> EndedAttempt:
 
     Raises:
         ValueError: the stored outcome is none that fails.
+        KeyError and others: what is stored of the failure cannot be read.
     """
+    if failed.unread is not None:
+        raise failed.unread
     if failed.outcome not in ("failed", "timed_out", "lost"):
         raise ValueError(
             f"attempt {failed.attempt} of {failed.step} ended {failed.outcome!r}, which is no failure"
         )
-    classification = failed.failure["classification"]
-    seconds = classification["retry_after"]
+    verdict = failed.failure.classification
     return EndedAttempt(
         outcome=failed.outcome,  # type: ignore[arg-type]  # checked above
         failures=failed.failures,
         lost=failed.lost_attempts,
-        category=classification["category"],
+        category=verdict.category,
         policy=failed.policy,
-        retry_after=None if seconds is None else timedelta(seconds=seconds),
-        is_nothing_sent=failed.failure.get("facts", {}).get("nothing_sent") is True,
+        retry_after=verdict.retry_after,
+        is_nothing_sent=failed.failure.facts.get("nothing_sent") is True,
         failing_since=failed.failing_since,
     )
 
@@ -271,8 +268,8 @@ def log_given_up(death: DecidedDeath) -> None:
         step=failed.step,
         attempt=failed.attempt,
         reason=death.reason,
-        category=failed.failure["classification"]["category"],
-        error=failed.failure["error_class"],
+        category=failed.failure.classification.category,
+        error=failed.failure.error_class,
     )
 
 

@@ -6,7 +6,6 @@ but not started goes back uncounted. A process is dead when the kernel says so, 
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -172,7 +171,7 @@ class Guard:
             ran.attempt,
             self._queue.worker,
             outcome,
-            json.dumps(failure.to_json()),
+            failure,
             policy,
         )
 

@@ -69,7 +69,7 @@ def open_letters(
         failed = death.failed
         before = earlier.get((failed.workflow_id, failed.step))
         requeues = _requeues(before)
-        category = failed.failure["classification"]["category"]
+        category = failed.failure.classification.category
         policy = policy_of(template, settings)
         return _row(
             death,
@@ -168,7 +168,7 @@ def _store(
 
 def _failed_too(death: DecidedDeath) -> str:
     failed = death.failed
-    return f"step {failed.step} failed too: {failed.failure['error_class']}: {death.explanation}"
+    return f"step {failed.step} failed too: {failed.failure.error_class}: {death.explanation}"
 
 
 def policy_of(template: Template, settings: Settings) -> LetterPolicy:
@@ -199,8 +199,8 @@ def log_opened(opened: Sequence[Opened]) -> None:
             step=failed.step,
             attempt=failed.attempt,
             reason=letter.death.reason,
-            category=failed.failure["classification"]["category"],
-            error=failed.failure["error_class"],
+            category=failed.failure.classification.category,
+            error=failed.failure.error_class,
         )
 
 
@@ -219,11 +219,11 @@ def _causes(deaths: Sequence[DecidedDeath], templates: Templates) -> list[Cause]
 
 def _cause(death: DecidedDeath, template: Template) -> Cause:
     failed, failure = death.failed, death.failed.failure
-    error_class, message = failure["error_class"], failure["message"]
+    error_class, message = failure.error_class, failure.message
     # One "not paid" from a timeout and one from a refused key are two causes.
-    led_to = sorted({told.partition(": ")[0] for told in failure.get("causes") or ()})
+    led_to = sorted({told.partition(": ")[0] for told in failure.causes})
     cause = digest(
-        fingerprint(error_class, message, failure.get("traceback") or ""),
+        fingerprint(error_class, message, failure.traceback),
         failed.handler,
         template.namespace,
         *led_to,
@@ -238,7 +238,7 @@ def _cause(death: DecidedDeath, template: Template) -> Cause:
         handler=failed.handler,
         error_class=error_class,
         message=masked(message, error_class),
-        category=failure["classification"]["category"],
+        category=failure.classification.category,
     )
 
 
@@ -265,7 +265,7 @@ def _row(
     planned: Mapping[str, Any],
 ) -> dict[str, Any]:
     failed = death.failed
-    classification = failed.failure["classification"]
+    verdict = failed.failure.classification
     return {
         "id": new_id(),
         "workflow_id": failed.workflow_id,
@@ -281,11 +281,11 @@ def _row(
         "group_id": group_id,
         "attempts": failed.attempt,
         "reason": death.reason,
-        "category": classification["category"],
+        "category": verdict.category,
         "policy": failed.policy,
-        "rule": classification["rule"],
-        "error_class": failed.failure["error_class"],
-        "error_message": failed.failure["message"],
+        "rule": verdict.rule,
+        "error_class": failed.failure.error_class,
+        "error_message": failed.failure.message,
         "worker": worker,
         "status": "pending",
         "opened_at": now,

@@ -6,7 +6,6 @@ It never becomes a failure of its handler. What failed is recorded with as much 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
@@ -158,8 +157,7 @@ def unreadable(claim: Claim | Head, worker: UUID, error: Exception) -> EndedBadl
 def _ended_badly(
     claim: Claim | Head, worker: UUID, outcome: str, failure: Failure, policy: str
 ) -> EndedBadly:
-    said = json.dumps(failure.to_json())
-    return EndedBadly(claim.workflow_id, claim.step, claim.attempt, worker, outcome, said, policy)
+    return EndedBadly(claim.workflow_id, claim.step, claim.attempt, worker, outcome, failure, policy)
 
 
 def told(error: Exception) -> str:
@@ -174,10 +172,9 @@ def _key(end: EndedBadly) -> Key:
 
 def _plainer(end: EndedBadly) -> Iterator[EndedBadly]:
     """Yield the end with its texts in ASCII, which every database stores, then without what it said."""
-    failure = _in_ascii(json.loads(end.failure))
-    yield replace(end, failure=json.dumps(failure))
-    bare = {**failure, "message": _UNSTORABLE, "traceback": "", "causes": [], "facts": {}}
-    yield replace(end, failure=json.dumps(bare))
+    failure = Failure.from_json(_in_ascii(end.failure.to_json()))
+    yield replace(end, failure=failure)
+    yield replace(end, failure=replace(failure, message=_UNSTORABLE, traceback="", causes=(), facts={}))
 
 
 def _in_ascii(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,7 +33,7 @@ class Routing:
             spec = (
                 self.spec(template, end.step) if template is not None else resolve_retry(self._settings.retry)
             )
-            category = json.loads(end.failure)["classification"]["category"]
+            category = end.failure.classification.category
             routed.append(replace(end, policy=route(category, end.policy, spec)))
         return routed
 
@@ -53,13 +52,13 @@ class Routing:
     @staticmethod
     def fields(end: EndedBadly) -> dict[str, Any]:
         """Return what a log line says of a bad end."""
-        failure = json.loads(end.failure)
+        verdict = end.failure.classification
         return {
             "workflow_id": str(end.workflow_id),
             "step": end.step,
             "attempt": end.attempt,
-            "error": failure["error_class"],
-            "category": failure["classification"]["category"],
+            "error": end.failure.error_class,
+            "category": verdict.category,
             "policy": end.policy,
-            "rule": failure["classification"]["rule"],
+            "rule": verdict.rule,
         }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import os
 import signal
 import threading
@@ -318,7 +317,7 @@ def ended_badly(claim: Claim, queue: RunQueue, failure: Failure, outcome: str) -
         claim.attempt,
         queue.worker,
         outcome,
-        json.dumps(failure.to_json()),
+        failure,
         failure.classification.policy,
     )
 

@@ -93,7 +93,7 @@ def set_aside(engine: Engine, message: Unread) -> UUID | None:
 def _bury(engine: Engine, connection: Connection, workflow_id: UUID, message: Unread) -> UUID:
     now = engine.now(connection)
     failure = _failure(message)
-    [failed] = taking_out.front(connection, [workflow_id], failure.to_json())
+    [failed] = taking_out.front(connection, [workflow_id], failure)
     death = DecidedDeath(
         # Nobody runs anything in that queue; it is where the message lay.
         replace(failed, queue=message.queue),
@@ -103,9 +103,7 @@ def _bury(engine: Engine, connection: Connection, workflow_id: UUID, message: Un
         source_id=message.digest,
     )
     failures.keep_letters(connection, [workflow_id], [])
-    taking_out.take_out(
-        connection, [death], failure=failure.to_json(), why=failure.message, by=SYSTEM, now=now
-    )
+    taking_out.take_out(connection, [death], failure=failure, why=failure.message, by=SYSTEM, now=now)
     opened = open_letters(
         connection,
         [death],

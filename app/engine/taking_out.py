@@ -61,7 +61,7 @@ def take_out(
 
     Transaction: joins, holding the workflows. Source: C1, C14.
     """
-    failure = cause.failure().to_json()
+    failure = cause.failure()
     held_up = taking_out.front(connection, ids, failure)
     deaths = [
         DecidedDeath(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from app.store.run_queue import EndedBadly, RunQueue
 from app.store.unclassified import Unknown
 from app.telemetry import log
-from remand.classify import UNCLASSIFIED
 
 
 def list_unknown(queue: RunQueue, counted: Sequence[EndedBadly]) -> None:
@@ -27,12 +25,12 @@ def list_unknown(queue: RunQueue, counted: Sequence[EndedBadly]) -> None:
 
 def _unknown(ended: Sequence[EndedBadly]) -> Iterator[Unknown]:
     for end in ended:
-        failure = json.loads(end.failure)
-        if failure["classification"]["rule"] == UNCLASSIFIED:
+        failure = end.failure
+        if not failure.classification.is_known:
             yield Unknown(
-                fingerprint=failure["fingerprint"],
-                error_class=failure["error_class"],
-                message=failure["message"],
+                fingerprint=failure.fingerprint,
+                error_class=failure.error_class,
+                message=failure.message,
                 workflow_id=end.workflow_id,
                 step=end.step,
                 attempt=end.attempt,

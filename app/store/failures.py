@@ -10,6 +10,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.store import failure_json
+from remand.failure import Failure
+
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
@@ -21,7 +24,7 @@ class FailedAttempt:
     outcome: str
     failures: int
     lost_attempts: int
-    failure: dict[str, Any]
+    failure: Failure
     template_id: int
     handler: str
     queue: str
@@ -32,6 +35,8 @@ class FailedAttempt:
     """The first failure since the step was last (re)started; None: not noted."""
     passed: bool
     """A circuit breaker had let the attempt through."""
+    unread: Exception | None = None
+    """Why what is stored of the failure could not be read whole; None: it could."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,12 @@ def take_failures(connection: sa.Connection, queue: str, k: int) -> list[FailedA
     rows = connection.execute(
         sa.text("select * from remand.take_failures(:queue, :k)"), {"queue": queue, "k": k}
     )
-    return [FailedAttempt(*row) for row in rows]
+    return [_failed_attempt(**row) for row in rows.mappings()]
+
+
+def _failed_attempt(*, failure: Any, **columns: Any) -> FailedAttempt:
+    read, unread = failure_json.read(failure)
+    return FailedAttempt(**columns, failure=read, unread=unread)
 
 
 def postpone_first(connection: sa.Connection, queue: str, *, until: datetime) -> tuple[UUID, str] | None:

@@ -18,10 +18,11 @@ import sqlalchemy as sa
 from app.clock import Clock
 from app.domain.errors import StepUnreadable, ValueRefused
 from app.domain.queues import queue_of
-from app.store import json_values
+from app.store import failure_json, json_values
 from app.store.arrays import plain, texts
 from app.store.session import Database
 from app.store.unclassified import Unknown, record
+from remand.failure import Failure
 
 _CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s, %s)"
 _CLAIM_HEAD = "select * from remand.claim_head(%s, %s, %s, %s, %s, %s, %s)"
@@ -137,14 +138,14 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class EndedBadly:
-    """A bad end: the failure as JSON text and the policy whose queue decides."""
+    """A bad end: the failure and the policy whose queue decides."""
 
     workflow_id: UUID
     step: str
     attempt: int
     worker: UUID
     outcome: str
-    failure: str
+    failure: Failure
     policy: str
 
 
@@ -401,7 +402,7 @@ def fail_attempts(
             [end.attempt for end in ended],
             [end.worker for end in ended],
             [end.outcome for end in ended],
-            [end.failure for end in ended],
+            [failure_json.write(end.failure) for end in ended],
             [end.policy for end in ended],
             [queue_of(end.policy) for end in ended],
             by,

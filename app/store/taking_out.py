@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.store import failure_json
 from app.store.failures import DecidedDeath, FailedAttempt
+from remand.failure import Failure
 
 _LOCK_QUEUE = sa.text(
     "select from remand.run_queue where workflow_id = any(:ids) order by workflow_id, step for update"
@@ -84,7 +85,7 @@ def lock_expired(
     return list(connection.scalars(_LOCK, {"ids": found, "now": now})) if found else []
 
 
-def front(connection: sa.Connection, ids: Sequence[UUID], failure: dict[str, object]) -> list[FailedAttempt]:
+def front(connection: sa.Connection, ids: Sequence[UUID], failure: Failure) -> list[FailedAttempt]:
     """Lock the run queue rows of workflows and return the steps that hold them up, by workflow and place.
 
     Each as if it had failed with `failure`. Transaction: joins, holding the workflows.
@@ -115,7 +116,7 @@ def take_out(
     connection: sa.Connection,
     deaths: Sequence[DecidedDeath],
     *,
-    failure: dict[str, object],
+    failure: Failure,
     why: str,
     by: str,
     now: datetime,
@@ -129,7 +130,7 @@ def take_out(
         {
             "ids": [death.failed.workflow_id for death in deaths],
             "steps": [death.failed.step for death in deaths],
-            "failure": json.dumps(failure),
+            "failure": failure_json.write(failure),
             "why": why,
             "by": by,
             "now": now,

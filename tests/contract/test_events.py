@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +73,7 @@ def test_a_drain_reports_the_fields_of_the_catalogue() -> None:
 
 
 def test_a_failed_attempt_reports_the_fields_of_the_catalogue() -> None:
-    failure = json.dumps(capture(ValueError("no")).to_json())
+    failure = capture(ValueError("no"))
     end = EndedBadly(UUID(int=1), "charge", 1, UUID(int=2), "failed", failure, "never")
 
     assert set(Routing.fields(end)) == set(EVENTS["attempt.failed"].fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -362,7 +361,7 @@ def test_what_fail_fast_withdraws_is_free_of_its_breaker(rig: Rig, how: str) -> 
     gated = ("ready", "passed") if how == "pass" else ("waiting", "held")
     assert rows(harness) == [("claimed", None), gated]
 
-    failure = json.dumps(capture(PermanentError("no")).to_json())
+    failure = capture(PermanentError("no"))
     one = claims[0]
     harness.worker.queue.fail(
         [EndedBadly(workflow, one.step, 1, harness.worker.id, "failed", failure, "never")], by="test"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,7 +45,7 @@ def someone_waits(database: Database) -> None:
 
 
 def failures(claims: list[Any], worker: UUID) -> list[EndedBadly]:
-    told = json.dumps(capture(PermanentError("no")).to_json())
+    told = capture(PermanentError("no"))
     return [
         EndedBadly(one.workflow_id, one.step, one.attempt, worker, "failed", told, "never") for one in claims
     ]

@@ -77,8 +77,7 @@ def result_of(end: object) -> Any:
 def failure_of(end: object, outcome: str) -> dict[str, Any]:
     assert isinstance(end, EndedBadly), end
     assert end.outcome == outcome
-    failure: dict[str, Any] = json.loads(end.failure)
-    return failure
+    return end.failure.to_json()
 
 
 def asleep(ctx: Any) -> None:
@@ -342,7 +341,7 @@ def test_a_failure_is_kept_though_the_rules_of_its_template_cannot_be_read(bench
     end = bench.run(lambda ctx: 1 / 0)
 
     assert isinstance(end, EndedBadly)
-    assert json.loads(end.failure)["error_class"] == "builtins.ZeroDivisionError"
+    assert end.failure.error_class == "builtins.ZeroDivisionError"
 
 
 @pytest.mark.parametrize("part", [lambda ctx: 1, asleep, lambda ctx: 1 / 0], ids=["good", "late", "bad"])

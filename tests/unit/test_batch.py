@@ -9,6 +9,7 @@ import pytest
 
 from app.engine.batch import Batch, Ended, Steward
 from app.store.run_queue import Claim, Completed, EndedBadly
+from remand.failure import capture
 from tests.support.waiting import eventually
 
 LATE = 0.0
@@ -22,7 +23,7 @@ def claim(step: str) -> Claim:
 
 
 A, B, C = claim("a"), claim("b"), claim("c")
-BAD = EndedBadly(UUID(int=1), "b", 1, UUID(int=2), "failed", "{}", "never")
+BAD = EndedBadly(UUID(int=1), "b", 1, UUID(int=2), "failed", capture(ValueError("no")), "never")
 
 
 def batch_of(*claims: Claim) -> Batch:

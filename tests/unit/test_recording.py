@@ -18,7 +18,7 @@ WORKER = UUID(int=9)
 
 
 def an_end(number: int, text: str = "boom") -> EndedBadly:
-    failure = json.dumps(capture(ValueError(text)).to_json())
+    failure = capture(ValueError(text))
     return EndedBadly(UUID(int=number), "a", 1, WORKER, "failed", failure, "linear")
 
 
@@ -36,7 +36,7 @@ class Store:
             raise self._error
         for end in ended:
             try:
-                json.dumps(json.loads(end.failure), ensure_ascii=False).encode(self._encoding)
+                json.dumps(end.failure.to_json(), ensure_ascii=False).encode(self._encoding)
             except UnicodeEncodeError as error:
                 raise ValueRefused(str(error)) from error
         keys = {(end.workflow_id, end.step) for end in ended}
@@ -73,9 +73,9 @@ def test_a_failure_in_other_letters_is_kept_in_those_there_are(encoding: str, te
 
     assert left == []
     assert counted[UUID(int=1), "a"] == plain
-    kept = json.loads(counted[UUID(int=2), "a"].failure)
+    kept = counted[UUID(int=2), "a"].failure.to_json()
     assert kept["error_class"] == "builtins.ValueError"
-    assert kept["classification"]["policy"] == json.loads(odd.failure)["classification"]["policy"]
+    assert kept["classification"]["policy"] == odd.failure.classification.policy
     assert "could not be stored" not in kept["message"]
 
 

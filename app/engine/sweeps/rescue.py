@@ -7,7 +7,6 @@ letter of a poison step.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from app.config import Settings
@@ -120,6 +119,6 @@ def _lost(orphan: Orphan) -> EndedBadly:
         orphan.attempt,
         orphan.worker,
         "lost",
-        json.dumps(failure.to_json()),
+        failure,
         "immediate",
     )

@@ -1,0 +1,36 @@
+"""How a failure is stored: as JSON, which is written and read here and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from remand.failure import Failure, capture
+
+
+def write(failure: Failure) -> str:
+    """Return the failure as JSON text."""
+    return json.dumps(failure.to_json())
+
+
+def read(stored: Any) -> tuple[Failure, Exception | None]:
+    """Return a stored failure, and None; or as much of it as can be read, and what is wrong with it."""
+    try:
+        return Failure.from_json(stored), None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return _salvage(stored), error
+
+
+def _salvage(stored: Any) -> Failure:
+    """Take each part that has the type it should have; where one has not, say that it could not be read."""
+    unread = capture(RuntimeError("what was stored of this failure cannot be read")).to_json()
+    known = _of_same_type(stored, unread)
+    verdict = _of_same_type(known.get("classification"), unread["classification"])
+    return Failure.from_json({**unread, **known, "classification": {**unread["classification"], **verdict}})
+
+
+def _of_same_type(stored: Any, model: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(stored, Mapping):
+        return {}
+    return {name: value for name, value in stored.items() if type(value) is type(model.get(name))}
