@@ -175,8 +175,8 @@ docs: install ## Write the generated parts of docs/ anew
 	@$(BIN)/python -m app.cli.docgen
 	@$(BIN)/python -m app.api.reference
 
-schema: install ## Copy the functions that changed into the unreleased migration
-	@$(BIN)/python -m migrations.draft
+schema: install ## Copy the functions that changed into the open revision
+	@$(BIN)/python -m migrations.texts
 
 clean: ## Remove caches and what was built (not .venv*, not .remand)
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from app.domain.transitions import RULES
 from app.store import schema
 from app.store.session import Database
 from app.store.tables import PARTITIONED, SCHEMA, metadata
-from migrations.draft import BY_HAND, UNRELEASED, drafted, released_functions
+from migrations.texts import RELEASED, drafted, newest_texts, open_folder, texts_of
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = sorted((ROOT / "app/store/sql").glob("*.sql"))
@@ -108,15 +110,34 @@ def test_partitions_have_the_indexes_and_checks_of_their_tables(database: Databa
     assert [row for row in rows if row[2] != row[3] or row[4] < row[5]] == []
 
 
-def test_the_unreleased_migration_has_the_functions_that_changed() -> None:
-    kept = {path.name: path.read_text() for path in UNRELEASED.glob("*.sql") if path.name not in BY_HAND}
+def test_the_open_revision_has_the_functions_that_changed() -> None:
+    folder = open_folder()
 
-    assert kept == drafted(), "make schema"
+    assert ({} if folder is None else texts_of(folder)) == drafted(), "make schema"
 
 
-def test_no_released_function_is_gone() -> None:
-    # Code of the release before this one calls it while both run.
-    assert released_functions().keys() <= {path.name for path in FUNCTIONS}
+def test_what_is_released_never_changes() -> None:
+    changed = [
+        path
+        for digest, path in (line.split() for line in RELEASED.read_text().splitlines())
+        if hashlib.sha256((RELEASED.parent / path).read_bytes()).hexdigest() != digest
+    ]
+
+    assert changed == [], (
+        "databases were migrated by these files already: take your change back, make it in the open revision"
+        " (a function: in app/store/sql, then `make schema`; a table: its tables.sql and down.sql)"
+    )
+
+
+def test_what_is_released_is_released_whole() -> None:
+    listed = {line.split()[1] for line in RELEASED.read_text().splitlines()}
+    released = {path.partition("/")[2].partition("_")[0] for path in listed if path.startswith("versions/")}
+    folders = [FROZEN.parent / "sql" / name for name in released]
+
+    assert {
+        path.partition("/")[2].partition("/")[0] for path in listed if path.startswith("sql/")
+    } <= released
+    assert {f"sql/{folder.name}/{path.name}" for folder in folders for path in folder.iterdir()} <= listed
 
 
 def test_a_function_that_forbids_scans_compiles_nothing(database: Database) -> None:
@@ -157,6 +178,9 @@ def test_the_database_has_the_functions_of_the_files_and_no_others(database: Dat
         database.call("select proname, prosrc from pg_proc where pronamespace = 'remand'::regnamespace")
     )
     kept.pop("refuse_change")
+    for name in superseded():
+        # Code of the release before this one calls it while both run.
+        kept.pop(name)
     views = {row[0] for row in database.call("select viewname from pg_views where schemaname = 'remand'")}
 
     assert kept.keys() | views == {path.stem for path in FUNCTIONS}
@@ -199,10 +223,18 @@ def test_one_function_alone_acts_with_the_rights_of_its_owner(database: Database
     assert definers == [("monitored_staleness",)]
 
 
-def test_frozen_copies_without_a_file_are_retired_by_a_later_migration() -> None:
-    frozen = {path.name for path in FROZEN.glob("*/*.sql")} - BY_HAND
+def superseded() -> set[str]:
+    """Return the functions that this code has no more, and no revision has dropped."""
+    return newest_texts(before=sys.maxsize).keys() - {path.stem for path in FUNCTIONS}
 
-    assert frozen == {path.name for path in FUNCTIONS}
+
+def test_a_function_whose_arguments_change_has_a_new_name(database: Database) -> None:
+    # Under the same name it would stand beside the old one, and callers would have to say which they mean.
+    twice = database.call(
+        "select proname from pg_proc where pronamespace = 'remand'::regnamespace group by 1 having count(*) > 1"
+    )
+
+    assert twice == []
 
 
 def test_the_rules_in_the_database_are_those_of_the_domain(database: Database) -> None:

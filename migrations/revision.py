@@ -1,0 +1,107 @@
+"""What every revision after 0002 does: tables by hand, then functions and views that `make schema` copied.
+
+Beside `versions/0003_name.py` lies `sql/0003/`: `tables.sql` and its reverse `down.sql`, both optional, and
+one file per function or view. Going back brings back the text that the newest earlier revision had.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from alembic import op
+from sqlalchemy.exc import ProgrammingError
+
+from migrations.texts import newest_texts, number, texts_of
+
+
+class Revision:
+    """One revision; it drops the functions it `retires`, which no code calls any more."""
+
+    def __init__(self, file: str, *, retires: tuple[str, ...] = ()) -> None:
+        self.name = Path(file).stem.partition("_")[0]
+        self.folder = Path(file).parent.parent / "sql" / self.name
+        self.retires = retires
+
+    def upgrade(self) -> None:
+        """Change the tables, then make the functions and views."""
+        op.execute("set local check_function_bodies = off")
+        _run_file("tables", self.folder)
+        _create(texts_of(self.folder))
+        _drop(newest_texts(before=number(self.folder)), self.retires)
+        _grant_views_to_reader()
+
+    def downgrade(self) -> None:
+        """Bring back what was before; `down.sql` says what is lost."""
+        op.execute("set local check_function_bodies = off")
+        made = texts_of(self.folder)
+        earlier = newest_texts(before=number(self.folder))
+        _create({name: earlier[name] for name in (*made, *self.retires) if name in earlier})
+        _drop(made, made.keys() - earlier.keys())
+        _run_file("down", self.folder)
+        _grant_views_to_reader()
+
+
+def _create(texts: dict[str, str]) -> None:
+    for name in _callees_first(texts):
+        try:
+            with op.get_bind().begin_nested():
+                _run(texts[name])
+        except ProgrammingError:
+            # A view does not lose or reorder columns by being replaced.
+            if not _is_view(texts[name]):
+                raise
+            op.execute(f"drop view remand.{name}")
+            _run(texts[name])
+
+
+def _drop(texts: dict[str, str], names: Iterable[str]) -> None:
+    for name in reversed(_callees_first({name: texts[name] for name in names})):
+        op.execute(f"drop {'view' if _is_view(texts[name]) else 'function'} remand.{name}")
+
+
+def _callees_first(texts: dict[str, str]) -> list[str]:
+    """Order by need: views and bodies parsed when made need what they name, others may come first."""
+    parsed = {name for name, text in texts.items() if "begin atomic" in text or _is_view(text)}
+    needs = {
+        name: {other for other in re.findall(r"remand\.(\w+)", text) if other in texts and other != name}
+        if name in parsed
+        else set[str]()
+        for name, text in sorted(texts.items())
+    }
+    return list(TopologicalSorter(needs).static_order())
+
+
+def _is_view(text: str) -> bool:
+    return "create or replace view" in text
+
+
+def _run_file(name: str, folder: Path) -> None:
+    path = folder / f"{name}.sql"
+    if path.exists():
+        _run(path.read_text())
+
+
+def _run(text: str) -> None:
+    op.get_bind().exec_driver_sql(text.replace("%", "%%"))
+
+
+def _grant_views_to_reader() -> None:
+    """Let the role of those who watch, where there is one, read the views that were made anew."""
+    op.execute(
+        """
+        do $$
+        declare v_view text;
+        begin
+          if exists (select from pg_roles where rolname = 'remand_reader') then
+            for v_view in
+              select viewname from pg_views where schemaname = 'remand' and starts_with(viewname, 'v_')
+            loop
+              execute format('grant select on remand.%I to remand_reader', v_view);
+            end loop;
+          end if;
+        end $$
+        """
+    )
