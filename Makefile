@@ -172,8 +172,7 @@ audit: install ## Ask an index of advisories about what is locked (needs the net
 	  $(foreach lock,$(wildcard requirements/*.txt),-r $(lock)) $(ARGS)
 
 docs: install ## Write the generated parts of docs/ anew
-	@$(BIN)/python -m app.cli.docgen
-	@$(BIN)/python -m app.api.reference
+	@$(BIN)/python -m tools.docgen
 
 schema: install ## Copy the functions that changed into the open revision
 	@$(BIN)/python -m migrations.texts

@@ -19,9 +19,9 @@ from uvicorn import Config, Server
 
 from app.api.app import build as build_api
 from app.cli.errors import report
-from app.cli.urls import LateBell, with_urls
 from app.config import load_settings
 from app.config.web import WebSettings
+from app.connections import LateBell, with_urls
 from app.dashboard.app import build as build_dashboard
 from app.domain.errors import AddressTaken
 from app.engine.startup import await_database, patiently

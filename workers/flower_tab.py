@@ -18,7 +18,7 @@ from tornado.ioloop import IOLoop
 from tornado.template import DictLoader
 from tornado.web import authenticated, url
 
-from app.cli.output import age, span
+from app.cli.render.output import age, span
 from app.engine import overview
 from remand.errors import RemandError
 from workers import process

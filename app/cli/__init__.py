@@ -1,4 +1,5 @@
-"""The command line `remand`: one file for each noun, tables for people, one JSON document for programs.
+"""The command line `remand`: tables for people, one JSON document for programs.
 
-Verbs live in `app.engine`; a file here reads arguments, calls one of them and shows what it answered.
+`commands/` has a file for each noun: it reads arguments, calls a verb of the engine and shows the answer with
+what is in `render/`. Here is what all commands share.
 """

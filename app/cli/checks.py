@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.cli.context import Cli
-from app.cli.findings import Finding
-from app.cli.urls import LateBell
+from app.cli.render.check_report import Finding
+from app.connections import LateBell
 from app.domain.addresses import shown
 from app.domain.errors import ConfigInvalid, HandlerNotFound
 from app.engine.books import load_books, unknown_classes

@@ -17,7 +17,7 @@ import typer
 
 from app.cli import errors
 from app.cli.exits import INTERRUPTED
-from app.cli.output import Output
+from app.cli.render.output import Output
 from app.cli.verbs import (
     EXPLAIN,
     ROOT,
@@ -70,7 +70,7 @@ class Cli:
         Raises:
             ConfigInvalid: only one URL is set, or none and no embedded stack runs.
         """
-        from app.cli.urls import with_urls
+        from app.connections import with_urls
 
         return with_urls(self.given)
 
@@ -84,7 +84,7 @@ class Cli:
     @cached_property
     def unchecked(self) -> Runtime:
         """The parts of this process, whatever the schema."""
-        from app.cli.urls import LateBell
+        from app.connections import LateBell
         from app.runtime import Runtime
 
         return Runtime(self.settings, bell=LateBell(self.settings), database=self._connections)

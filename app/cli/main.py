@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from app.cli import streams
-from app.cli.line import run
+from app.cli.invoke import run
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.demo_outage_figures import FEWER_CALLS, Figures, missed_goals
-from app.cli.demo_outage_run import Plan, play
+from app.demo.outage_figures import FEWER_CALLS, Figures, missed_goals
+from app.demo.outage_run import Plan, play
 from app.domain.states import BreakerState
 from app.domain.transitions import is_legal
 from tests.support.invariants import check_invariants

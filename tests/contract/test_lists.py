@@ -16,7 +16,7 @@ import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.api import app as api
-from app.cli.line import run
+from app.cli.invoke import run
 from app.cli.words import catalogue
 from app.domain.access import Role
 from app.domain.notices import Notice, NoticeKind

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from app.cli.docgen_template import SECTIONS, Section, template
 from app.domain.template import load_text
 from app.domain.template.model import StepSpec, Template
+from tools.docgen.template import SECTIONS, Section, template
 
 WHERE = {
     "Template": (), "Step": ("steps", 0), "Retry": ("retry",), "Rules": ("rules", 0),

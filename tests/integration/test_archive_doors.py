@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain.access import Role
 from app.domain.partitions import Interval, whole_period
 from app.engine.archive import run as archive

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain.partitions import Interval, whole_period
 from app.engine.submit import Request, submit
 from app.store import archive, new_periods

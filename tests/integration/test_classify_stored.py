@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain.rules import RuleSpec
 from remand.errors import RateLimited
 from tests.support.engine import Harness

@@ -13,7 +13,7 @@ import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.dashboard_address import port_for, written_down
-from app.cli.line import run
+from app.cli.invoke import run
 from app.config import Settings
 from app.domain.errors import AddressTaken
 from app.server import _listen

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.engine.breakers import close_breaker, open_breaker
 from app.engine.pauses import pause_queue, resume_queue
 from app.store.workflow_search import WorkflowFilter, search

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.letter_groups import bars
-from app.cli.line import run
+from app.cli.commands.dlq_groups import bars
+from app.cli.invoke import run
 from app.engine.operate import Who, requeue_letter
 from remand.errors import PermanentError
 from tests.support.clock import FakeClock

@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.engine.breakers import open_breaker
 from app.engine.sweeps.redrive import redrive as sweep
 from app.store.ids import new_id

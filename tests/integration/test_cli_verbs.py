@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from remand import StepContext
 from remand.errors import PermanentError
 from tests.support.clock import FakeClock

@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain.errors import (
     DeadQueueChained,
     DeadQueueInUse,

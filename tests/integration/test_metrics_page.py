@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from tests.support.pages import commands
 from tests.support.web import Web
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.config.notify import NotifySettings
 from app.domain.notices import DEFAULT_KINDS, Notice, NoticeKind
 from app.engine.notify import enqueue_many

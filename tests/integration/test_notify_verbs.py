@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain.access import Role
 from app.domain.errors import IllegalMove, InputInvalid, NotificationNotFound, TargetNotFound
 from app.domain.messages import Delivered, TryAgain

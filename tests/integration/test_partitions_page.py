@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain import partition_check
 from app.engine.partitions import faults
 from app.engine.sweeps.partitions import partitions

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain.access import Role
 from app.engine import operate
 from app.engine.operate import Who

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.config.retention import RetentionSettings
 from app.domain.states import DeadLetterStatus
 from app.engine.operate import Who, give_up_letter

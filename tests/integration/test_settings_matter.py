@@ -25,9 +25,9 @@ import structlog
 import app.cli.main  # noqa: F401 - registers the commands
 from app.bell import CeleryBell
 from app.cli.dashboard_address import base_url
-from app.cli.line import run
-from app.cli.urls import LateBell, with_urls
+from app.cli.invoke import run
 from app.config import Settings
+from app.connections import LateBell, with_urls
 from app.domain.errors import BrokerUnreachable, ConfigInvalid, InputTooLarge, TemplateNotFound
 from app.domain.letter_filter import LetterFilter
 from app.domain.messages import TryAgain

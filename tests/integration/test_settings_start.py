@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.config import Settings
 from app.domain.errors import BrokerUnreachable, DatabaseUnreachable
 from app.engine.startup import await_broker, await_database, patiently

@@ -62,7 +62,7 @@ def test_nobody_waits_long_for_a_broker_that_says_nothing(
 def test_a_command_does_not_wait_long(
     deaf: Deaf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from app.cli.line import run  # takes its time to load
+    from app.cli.invoke import run  # takes its time to load
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REMAND_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")

@@ -19,7 +19,7 @@ from uuid import UUID
 import pytest
 
 import app.cli.main
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain.access import Role
 from app.engine.operate import Who, claim_letter
 from tests.support.engine import Harness

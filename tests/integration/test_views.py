@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.line import run
+from app.cli.invoke import run
 from app.domain.letter_filter import LetterFilter
 from app.domain.states import DeadLetterStatus
 from app.engine import groups as causes

@@ -160,7 +160,7 @@ def command(
     """Run `remand …` on the database and a broker of the run, and return what it says."""
     # Only for who asks: to load the command line takes its time.
     import app.cli.main  # noqa: F401 - registers the commands
-    from app.cli.line import run
+    from app.cli.invoke import run
 
     monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
     monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from app.cli.docgen_rules import classification
-from app.cli.line import run
-from app.cli.rule_draft import draft, pattern_of
+from app.cli.invoke import run
+from app.cli.render.rule_draft import draft, pattern_of
 from app.domain.rules import RuleSpec
 from remand.classify import classify
 from remand.failure import capture
 from remand.rules import BOOK, FAMILIES, user
 from remand.rules.user import UserRule
+from tools.docgen.rules import classification
 
 
 @pytest.fixture(autouse=True)

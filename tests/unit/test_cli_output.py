@@ -14,17 +14,18 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from app.cli import docgen, tree, words
+from app.cli import words
 from app.cli.arguments import read_json, read_since
-from app.cli.dag import MOST_STEPS, Node, draw
-from app.cli.line import run
-from app.cli.lookalike import read_traceback
-from app.cli.output import age, short_ids, span
+from app.cli.invoke import run
+from app.cli.render.dag import MOST_STEPS, Node, draw
+from app.cli.render.output import age, short_ids, span
 from app.cli.root import app
 from app.cli.streams import to_json
+from app.cli.synthetic_error import read_traceback
 from app.cli.verbs import VERBS
 from app.domain.errors import InputInvalid
 from app.store.ids import first_id_at, new_id
+from tools.docgen import command_words, pages
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 GOOD = """
@@ -290,7 +291,7 @@ def test_classify_does_not_need_the_class(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_bug_is_shown_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("app.cli.config.masked", lambda settings: 1 / 0)
+    monkeypatch.setattr("app.cli.commands.config.masked", lambda settings: 1 / 0)
     assert run(["config", "show", "--json"]) == 1
     told = capsys.readouterr()
     assert json.loads(told.out)["error"]["code"] == "INTERNAL"
@@ -301,7 +302,7 @@ def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(settings: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("app.cli.config.masked", interrupt)
+    monkeypatch.setattr("app.cli.commands.config.masked", interrupt)
     assert run(["config", "show"]) == 130
 
 
@@ -358,6 +359,6 @@ def test_colours_end_where_the_terminal_does() -> None:
 
 def test_the_generated_pages_are_up_to_date() -> None:
     root = Path(__file__).parents[2]
-    assert words.FILE.read_text() == tree.words(), "run: make docs"
-    behind = [str(path) for path, text in docgen.pages().items() if (root / path).read_text() != text]
+    assert words.FILE.read_text() == command_words.words(), "run: make docs"
+    behind = [str(path) for path, text in pages.pages().items() if (root / path).read_text() != text]
     assert behind == [], "run: make docs"

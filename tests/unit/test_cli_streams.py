@@ -14,8 +14,8 @@ import pytest
 from rich.text import Text
 
 from app.cli import errors, streams
-from app.cli.line import run
-from app.cli.output import Output, facts, table
+from app.cli.invoke import run
+from app.cli.render.output import Output, facts, table
 from app.domain.printable import printable
 
 STEERING = {
@@ -99,7 +99,7 @@ def test_a_bug_is_told_without_what_steers(
     def broken(settings: object) -> None:
         raise ZeroDivisionError("\x1b]0;owned\x07")
 
-    monkeypatch.setattr("app.cli.config.masked", broken)
+    monkeypatch.setattr("app.cli.commands.config.masked", broken)
     assert run(["config", "show"]) == 1
     told = capsys.readouterr().err
     assert "Traceback" in told

@@ -1,0 +1,1 @@
+"""What each noun of the command line does: a file a noun, its commands in it."""

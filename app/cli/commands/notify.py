@@ -1,0 +1,136 @@
+"""`remand notify`: list, test, retry. Does what people outside are to be told reach them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.context import After, By, Cli, Group, Limit, Reason
+from app.cli.render.output import age, now, short, table
+from app.cli.render.wording import command, counted, next_steps
+from app.domain.errors import NotificationNotFound
+from app.domain.messages import Delivered
+from app.domain.notices import DeliveryState
+from app.engine import notices
+from app.store import notice_lists
+from app.store.ids import find_id
+from app.store.notice_lists import Notification, TargetStanding
+
+GROUP = Group("notify", "See whether notices reach their targets; try one, send again what was given up.")
+_STYLE = {DeliveryState.PENDING: "yellow", DeliveryState.SENT: "green", DeliveryState.GIVEN_UP: "red"}
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="Its name in the settings.")]
+
+
+@GROUP.verb(
+    "list",
+    examples=(
+        "remand notify list",
+        "remand notify list --state given_up --target pager",
+        "remand notify list --json",
+    ),
+)
+def list_(
+    cli: Cli,
+    state: Annotated[
+        list[DeliveryState] | None, typer.Option("--state", help="Only these; may be given again.")
+    ] = None,
+    target: Annotated[str | None, typer.Option("--target", help="Only of this target.")] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> None:
+    """List the targets, how each fares, and the notices: newest first, with why a try failed."""
+    targets = notices.standings(cli.engine)
+    page = notice_lists.list_page(cli.database, states=state or (), target=target, after=after, limit=limit)
+    steps = [command("remand notify retry", one.name) for one in targets if one.given_up]
+    cli.out.answer_page(
+        page,
+        _targets(targets) if targets else Text("no target is set, and nobody is told anything"),
+        Text(),
+        _notices(page.items) if page.items else Text("no such notice is kept"),
+        *([next_steps(*steps)] if steps else []),
+        targets=targets,
+    )
+
+
+@GROUP.verb(
+    "test",
+    exits={1: "the target did not take it", 4: "nothing has that name"},
+    examples=("remand notify test pager", "remand notify test pager --json"),
+)
+def test(cli: Cli, target: Target) -> None:
+    """Send a target a message that says it is a test, now and once, with the settings of this shell."""
+    outcome = notices.try_target(cli.engine, target)
+    delivered = isinstance(outcome, Delivered)
+    said = outcome.answer if isinstance(outcome, Delivered) else outcome.why
+    told = Text(f"{target} took it: {said}" if delivered else f"{target} did not take it: {said}")
+    told.stylize("green" if delivered else "red")
+    cli.out.answer({"target": target, "delivered": delivered, "answer": said}, told)
+    if not delivered:
+        raise typer.Exit(1)
+
+
+@GROUP.verb(
+    "retry",
+    exits=(4, 5),
+    examples=(
+        'remand notify retry pager --reason "its certificate was renewed"',
+        "remand notify retry pager --notice 7be301",
+    ),
+)
+def retry(
+    cli: Cli,
+    target: Target,
+    notice: Annotated[
+        list[str] | None,
+        typer.Option("--notice", metavar="ID", help="Only the message with this notice; may be given again."),
+    ] = None,
+    reason: Reason = None,
+    by: By = None,
+) -> None:
+    """Have sent again what was given up, under the same ids; the sweep sends it."""
+    only = [find_id(cli.database, "notifications", one, NotificationNotFound) for one in notice or ()]
+    count = notices.retry(cli.engine, target, cli.who(by, reason), only)
+    told = f"{counted(count, 'notice')} will be sent again" if count else "nothing was given up"
+    cli.out.answer({"target": target, "count": count}, told)
+
+
+def _targets(found: Sequence[TargetStanding]) -> RenderableType:
+    at = now()
+    return table(
+        "target", "last took one", "waiting", "given up", "failures in a row", "next not before",
+        rows=[
+            (
+                one.name,
+                "never" if one.sent_at is None else f"{age(one.sent_at, at)} ago",
+                str(one.pending or "–"),
+                Text(str(one.given_up), style="red") if one.given_up else "–",
+                Text(str(one.failures), style="yellow") if one.failures else "–",
+                f"{one.next_at:%H:%M:%S} UTC" if one.next_at is not None and one.next_at > at else "now",
+            )
+            for one in found
+        ],
+    )  # fmt: skip
+
+
+def _notices(found: Sequence[Notification]) -> RenderableType:
+    at = now()
+    return table(
+        "notice", "at", "target", "kind", "state", "tries", "about", "why not",
+        rows=[
+            (
+                short(one.id),
+                f"{age(one.created_at, at)} ago",
+                one.target,
+                one.kind.replace("_", " "),
+                Text(str(one.state).replace("_", " "), style=_STYLE[one.state]),
+                str(one.attempts),
+                str(one.payload["title"]),
+                one.last_error or "",
+            )
+            for one in found
+        ],
+    )  # fmt: skip

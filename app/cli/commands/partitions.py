@@ -1,0 +1,96 @@
+"""`remand partitions`: list, create, check. By which months, weeks or days the live tables are divided."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.context import Cli, Group
+from app.cli.render.check_report import Finding, show
+from app.cli.render.output import size, state, table
+from app.cli.render.wording import command, next_steps
+from app.domain.partition_check import MANY, DefaultRows
+from app.engine.partitions import Listed, faults, listed
+from app.engine.sweeps.partitions import partitions
+from app.store.new_periods import Patience
+
+GROUP = Group("partitions", "See by which periods the live tables are divided; create those to come.")
+_ANY_NUMBER = 2**31 - 2
+
+
+@GROUP.verb("list", examples=("remand partitions list", "remand partitions list --json"))
+def list_(cli: Cli) -> None:
+    """List the periods: bounds, size, how many workflows, how many of them are under way."""
+    found = listed(cli.engine)
+    cli.out.answer(found, _listing(found), *(_default(one) for one in found.default if _default(one)))
+
+
+@GROUP.verb("create", exits=(5,), examples=("remand partitions create", "remand partitions create --hold 30"))
+def create(
+    cli: Cli,
+    hold: Annotated[
+        float | None,
+        typer.Option(
+            "--hold",
+            min=0.1,
+            max=3600,
+            metavar="SECONDS",
+            help="Let live work wait so long, and move however many rows lie in the default partitions.",
+        ),
+    ] = None,
+) -> None:
+    """Create the periods that are missing, as the sweep does: the one of now, and those ahead."""
+    patience = Patience() if hold is None else Patience(hold_seconds=hold, most_rows=_ANY_NUMBER)
+    made = partitions(cli.engine, patience)
+    shown = [Text(f"created remand.{name}") for name in made] or [Text("nothing was missing")]
+    cli.out.answer({"created": made}, *shown, next_steps(command("remand partitions check")))
+
+
+@GROUP.verb(
+    "check",
+    exits={1: "something is wrong that must be put right"},
+    examples=("remand partitions check", "remand partitions check --json"),
+)
+def check(cli: Cli) -> None:
+    """Look for gaps, overlaps, tables that do not fit together, and rows that lie outside every period."""
+    show(cli.out, check_partitions(cli))
+
+
+def check_partitions(cli: Cli) -> list[Finding]:
+    """Return what is wrong with the partitions, or that nothing is."""
+    found = [Finding(one.code, one.level, one.meaning, one.remedy) for one in faults(cli.engine)]
+    if found:
+        return found
+    periods = listed(cli.engine).periods
+    told = f"{len(periods)} periods without a gap, the last one ends on {periods[-1].ends_at:%Y-%m-%d}"
+    return [Finding("partitions", "ok", told)]
+
+
+def _listing(found: Listed) -> RenderableType:
+    return table(
+        "period", "from", "until", "attached", "workflows", "live", "size",
+        rows=[
+            (
+                one.name,
+                f"{one.starts_at:%Y-%m-%d}",
+                f"{one.ends_at:%Y-%m-%d}",
+                state("ok") if one.attached else Text(f"only {', '.join(one.tables)}", style="red"),
+                f"~{one.workflows}",
+                str(found.live.get(one.name, "–")),
+                size(one.bytes),
+            )
+            for one in found.periods
+        ],
+    )  # fmt: skip
+
+
+def _default(one: DefaultRows) -> str:
+    told = [
+        f"{'more than ' if rows > MANY else ''}{min(rows, MANY)} {what}"
+        for rows, what in ((one.behind, "older than the end of the last period"), (one.beyond, "later"))
+        if rows
+    ]
+    return f"default partition of {one.table}: rows {' and '.join(told)}" if told else ""

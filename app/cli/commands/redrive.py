@@ -1,0 +1,293 @@
+"""`remand dlq redrive`: plan, start, status, list, items, pause, resume, cancel; many letters at once."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from rich.text import Text
+
+from app.cli.commands import redrive_options as options
+from app.cli.context import After, By, Cli, Group, Limit, Reason
+from app.cli.render import redrive as shown
+from app.cli.render.output import short, state
+from app.cli.render.wording import command, next_steps
+from app.domain.errors import InputInvalid
+from app.domain.redrive import ACTIVE, ItemState, RedriveState, RedriveVerb
+from app.engine import redrive as engine
+from app.engine.operate import Who
+from app.engine.redrive import Forecast, Options, Plan
+from app.store.redrives import Redrive
+
+GROUP = Group("dlq redrive", "Deal with many dead letters at once: plan, canary, rate, result of each.")
+LOOK_SECONDS = 1.0
+RedriveId = Annotated[str, typer.Argument(metavar="REDRIVE", help="Its id, or enough of either end of it.")]
+
+
+@GROUP.verb(
+    "plan",
+    exits=(4,),
+    examples=(
+        "remand dlq redrive plan --template payments/order --canary 1,10",
+        "remand dlq redrive plan --group 7be301 --rate 20 --json",
+        "remand dlq redrive plan --all",
+    ),
+)
+def plan(
+    cli: Cli,
+    letters: options.Letters = None,
+    template: options.Template = None,
+    group: options.InGroup = None,
+    step: options.Step = None,
+    error: options.Error = None,
+    opened_for: options.OpenedFor = None,
+    contains: options.Contains = None,
+    label: options.Label = None,
+    dead_queue: options.DeadQueue = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    all: options.All = False,
+    verb: options.VerbOption = RedriveVerb.REQUEUE,
+    canary: options.Canary = None,
+    success_share: options.Share = 1.0,
+    rate: options.Rate = None,
+    include_claimed: options.Claimed = False,
+    to_queue: options.ToQueue = None,
+    priority: options.Priority = None,
+    not_before: options.Begins = None,
+    once_live: options.OnceLive = None,
+    reason: Reason = None,
+    by: By = None,
+) -> None:
+    """Fix the exact set of letters and say what to expect; nothing is done with any.
+
+    Start it within a day: remand dlq redrive start --plan REDRIVE.
+    """
+    made = _plan(**locals())
+    _show_plan(cli, made, next_steps(command("remand dlq redrive start --plan", made.redrive.id)))
+
+
+@GROUP.verb(
+    "start",
+    exits=(4, 5),
+    examples=(
+        'remand dlq redrive start --template payments/order --canary 1,10 --reason "gateway is up again"',
+        'remand dlq redrive start --group 7be301 --rate 20 --yes --reason "fixed in 2.4"',
+        'cat letters.txt | remand dlq redrive start - --yes --reason "checked by hand"',
+        "remand dlq redrive start --plan 51c09e",
+        "remand dlq redrive start --all --dry-run",
+    ),
+)
+def start(
+    cli: Cli,
+    letters: options.Letters = None,
+    planned: Annotated[
+        str | None, typer.Option("--plan", metavar="REDRIVE", help="Start this plan, as it was planned.")
+    ] = None,
+    template: options.Template = None,
+    group: options.InGroup = None,
+    step: options.Step = None,
+    error: options.Error = None,
+    opened_for: options.OpenedFor = None,
+    contains: options.Contains = None,
+    label: options.Label = None,
+    dead_queue: options.DeadQueue = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    all: options.All = False,
+    verb: options.VerbOption = RedriveVerb.REQUEUE,
+    canary: options.Canary = None,
+    success_share: options.Share = 1.0,
+    rate: options.Rate = None,
+    include_claimed: options.Claimed = False,
+    to_queue: options.ToQueue = None,
+    priority: options.Priority = None,
+    not_before: options.Begins = None,
+    once_live: options.OnceLive = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan: show scope and forecast.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    reason: Reason = None,
+    by: By = None,
+) -> None:
+    """Plan, show scope and forecast, ask, and start: acts on exactly the letters that were shown.
+
+    A reason is needed: it is recorded with every letter.
+    """
+    if planned is not None:
+        one = engine.find(cli.engine, planned)
+        _warn(cli, engine.forecast(cli.engine, one.id))
+        _started(cli, engine.start(cli.engine, one.id, _with_reason(cli, by, reason or one.reason)))
+        return
+    made = _plan(**locals())
+    if dry_run:
+        _show_plan(cli, made)
+        return
+    who = _with_reason(cli, by, reason)
+    if yes:
+        _warn(cli, made.forecast)
+    else:
+        _ask(cli, made)
+    _started(cli, engine.start(cli.engine, made.redrive.id, who))
+
+
+def _plan(cli: Cli, by: str | None, reason: str | None, **given: Any) -> Plan:
+    chosen = options.selection(
+        cli,
+        given["letters"],
+        template=given["template"],
+        group=given["group"],
+        since=given["since"],
+        until=given["until"],
+        step=given["step"],
+        error_class=given["error"],
+        reasons=tuple(given["opened_for"] or ()),
+        text=given["contains"],
+        label=given["label"],
+        dead_queue=given["dead_queue"],
+    )
+    how = Options(
+        verb=given["verb"],
+        canary=options.stages(given["canary"]),
+        success_share=given["success_share"],
+        rate_per_second=given["rate"],
+        include_claimed=given["include_claimed"],
+        queue=given["to_queue"],
+        priority=given["priority"],
+        not_before=options.instant(given["not_before"]),
+        code_version=given["once_live"],
+    )
+    return engine.plan(cli.engine, chosen, cli.who(by, reason), how, everything=given["all"])
+
+
+def _with_reason(cli: Cli, by: str | None, reason: str | None) -> Who:
+    if not (reason or "").strip():
+        raise InputInvalid("why? a redrive needs a reason", hint='--reason "the gateway is up again"')
+    return cli.who(by, reason)
+
+
+def _show_plan(cli: Cli, made: Plan, *then: Text) -> None:
+    value = {"redrive": made.redrive, "forecast": made.forecast.to_dict()}
+    cli.out.answer(value, *shown.planned(made), *((Text(), *then) if then else ()))
+
+
+def _ask(cli: Cli, made: Plan) -> None:
+    for part in shown.planned(made):
+        cli.out.errors.print(part)
+    if not sys.stdin.isatty():
+        raise InputInvalid(
+            "nobody can be asked here whether this is meant", hint="say --yes, or look first: --dry-run"
+        )
+    verb = made.redrive.verb.replace("_", " ")
+    typer.confirm(f"{verb} {made.redrive.waiting} letters?", abort=True, err=True)
+
+
+def _warn(cli: Cli, forecast: Forecast) -> None:
+    """Say what speaks against it though nobody is asked."""
+    for part in shown.warnings(forecast):
+        cli.out.errors.print(part)
+
+
+def _started(cli: Cli, one: Redrive) -> None:
+    _answer(cli, one, command("remand dlq redrive status --watch", short(one.id)))
+
+
+def _answer(cli: Cli, one: Redrive, *then: Text) -> None:
+    cli.out.answer(
+        one,
+        Text.assemble(f"redrive {one.id}: ", state(one.state), f" · {shown.line(one)}"),
+        *([next_steps(*then)] if then else []),
+    )
+
+
+@GROUP.verb(
+    "status",
+    exits=(4,),
+    examples=("remand dlq redrive status 51c09e", "remand dlq redrive status 51c09e --watch"),
+)
+def status(
+    cli: Cli,
+    redrive: RedriveId,
+    watch: Annotated[bool, typer.Option("--watch", help="Until it stands still or is over.")] = False,
+) -> None:
+    """Show how far a redrive is, how fast it goes, and what failed again."""
+    one = engine.find(cli.engine, redrive)
+    if watch:
+        _watch(cli, one.id)
+    told = engine.progress(cli.engine, one.id)
+    cli.out.answer(told.to_dict(), *shown.standing(told))
+
+
+def _watch(cli: Cli, redrive_id: UUID) -> None:
+    last = ""
+    while True:
+        one = engine.get(cli.engine, redrive_id)
+        told = f"{one.state} · {shown.line(one)}"
+        if told != last:
+            cli.out.say(told, style="dim")
+            last = told
+        if one.state not in ACTIVE:
+            return
+        time.sleep(LOOK_SECONDS)
+
+
+@GROUP.verb("list", examples=("remand dlq redrive list", "remand dlq redrive list --state running --json"))
+def list_(
+    cli: Cli,
+    states: Annotated[
+        list[RedriveState] | None,
+        typer.Option("--state", help="Only these; repeatable. Default: all but plans."),
+    ] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> None:
+    """List redrives, newest first."""
+    page = engine.list_page(cli.engine, states=[str(one) for one in states or ()], after=after, limit=limit)
+    cli.out.answer_page(page, shown.listing(page.items) if page.items else "no redrives")
+
+
+@GROUP.verb(
+    "items",
+    exits=(4,),
+    examples=("remand dlq redrive items 51c09e --state failed", "remand dlq redrive items 51c09e --json"),
+)
+def items(
+    cli: Cli,
+    redrive: RedriveId,
+    states: Annotated[
+        list[ItemState] | None, typer.Option("--state", help="Only these; repeatable. Default: all.")
+    ] = None,
+    after: After = None,
+    limit: Limit = 100,
+) -> None:
+    """Show what became of each letter, with the reason."""
+    one = engine.find(cli.engine, redrive)
+    page = engine.items_page(
+        cli.engine, one.id, states=[str(each) for each in states or ()], after=after, limit=limit
+    )
+    cli.out.answer_page(page, shown.item_table(page.items) if page.items else "no such letters")
+
+
+@GROUP.verb("pause", exits=(4, 5), examples=('remand dlq redrive pause 51c09e --reason "too many timeouts"',))
+def pause(cli: Cli, redrive: RedriveId, reason: Reason = None, by: By = None) -> None:
+    """Send nothing more until it is resumed; what was sent goes its way."""
+    _do(cli, redrive, engine.pause, cli.who(by, reason))
+
+
+@GROUP.verb("resume", exits=(4, 5), examples=("remand dlq redrive resume 51c09e",))
+def resume(cli: Cli, redrive: RedriveId, reason: Reason = None, by: By = None) -> None:
+    """Let it go on. One that its canary stopped goes on with the next stage: look at `status` first."""
+    _do(cli, redrive, engine.resume, cli.who(by, reason))
+
+
+@GROUP.verb("cancel", exits=(4, 5), examples=('remand dlq redrive cancel 51c09e --reason "wrong fix"',))
+def cancel(cli: Cli, redrive: RedriveId, reason: Reason = None, by: By = None) -> None:
+    """End it: nothing more is sent; what was sent stays sent."""
+    _do(cli, redrive, engine.cancel, cli.who(by, reason))
+
+
+def _do(cli: Cli, typed: str, verb: Callable[..., Redrive], who: Who) -> None:
+    _answer(cli, verb(cli.engine, engine.find(cli.engine, typed).id, who))

@@ -1,0 +1,83 @@
+"""`remand stale`: what shows no sign of life, and taking it out of work now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.context import ROOT, RUN, After, Cli, Limit
+from app.cli.render.output import age, now, short_ids, state, table
+from app.cli.render.wording import command, counted, next_steps
+from app.domain.page import Page
+from app.domain.staleness import Health
+from app.engine import staleness
+from app.engine.sweeps.stale import stale as sweep
+from app.store.staleness import Standing
+
+_STYLE = {Health.STALE: "red", Health.WARNING: "yellow", Health.HEALTHY: "green"}
+
+
+@ROOT.verb(
+    "stale",
+    panel=RUN,
+    examples=("remand stale --list", "remand stale --dry-run", "remand stale", "remand stale --list --json"),
+)
+def stale(
+    cli: Cli,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be taken out of work, oldest first.")
+    ] = False,
+    listed: Annotated[
+        bool,
+        typer.Option("--list", help="Only list how workflows stand: stale, warning, the oldest healthy."),
+    ] = False,
+    after: After = None,
+    limit: Limit = 200,
+) -> None:
+    """Take out of work what shows no sign of life, as the sweep does, now; or say what would happen.
+
+    A workflow is stale when it was without a sign of life for longer than its template's `lifecycle`, or
+    `[staleness]`, allows. While another stale sweep runs, nothing is done.
+    """
+    if listed:
+        _answer(cli, staleness.shown(cli.engine, tuple(Health), after=after, limit=limit))
+    elif dry_run:
+        _answer(cli, staleness.would_take(cli.engine, after=after, limit=limit))
+    else:
+        swept = sweep(cli.engine)
+        told = f"{counted(swept.letters, 'dead letter')}, {counted(swept.errors, 'error')}"
+        told += f", {swept.warned} warned of"
+        cli.out.answer(swept, Text(told), next_steps(command("remand dlq list")))
+
+
+def _answer(cli: Cli, page: Page[Standing]) -> None:
+    cli.out.answer_page(page, _listing(page.items) if page.items else Text("nothing is stale"))
+
+
+def _listing(found: Sequence[Standing]) -> RenderableType:
+    at = now()
+    ends = short_ids(one.workflow_id for one in found)
+    return table(
+        "workflow", "template", "state", "health", "why", "allowed until", "then",
+        rows=[
+            (
+                ends[one.workflow_id],
+                one.ref,
+                state(one.state),
+                Text(one.health, style=_STYLE[one.health]),
+                _why(one),
+                age(one.stale_at, at),
+                one.action,
+            )
+            for one in found
+        ],
+    )  # fmt: skip
+
+
+def _why(one: Standing) -> str:
+    where = f" in {one.queue}" if one.queue is not None else ""
+    return f"{one.why}{where} for {age(one.since, at=now())}"

@@ -1,0 +1,108 @@
+"""`remand submit`: start workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from rich.text import Text
+
+from app.cli.arguments import read_json
+from app.cli.commands.workflow import WENT_WELL, wait_for
+from app.cli.context import ROOT, WORK, By, Cli, decider
+from app.cli.exits import EXIT_CODES
+from app.cli.render.output import short, state
+from app.cli.render.wording import command, next_steps
+from app.domain.states import WorkflowState
+from app.engine.submit import Request, submit_many
+from app.store.workflows import Submitted
+
+MOST_AT_ONCE = 100_000
+
+
+@ROOT.verb(
+    "submit",
+    panel=WORK,
+    exits={1: "with --wait: one did not go well, or not in time", 4: EXIT_CODES[4]},
+    examples=(
+        "remand submit data_import/airports",
+        "remand submit payments/order --input @order.json --wait",
+        "cat order.json | remand submit payments/order:1 --input - --key order-17 --json",
+    ),
+)  # fmt: skip
+def submit(
+    cli: Cli,
+    template: Annotated[
+        str, typer.Argument(help="namespace/name, or name; :version for other than the newest.")
+    ],
+    input: Annotated[
+        str, typer.Option("--input", metavar="JSON|@FILE|-", help="The workflow's input.")
+    ] = "{}",
+    key: Annotated[
+        str | None, typer.Option("--key", help="Identity: one workflow for each key, ever.")
+    ] = None,
+    priority: Annotated[int | None, typer.Option("--priority", help="0 (last) to 9 (first).")] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", help="A UUIDv7 of your own: repeating the submit is safe.")
+    ] = None,
+    count: Annotated[
+        int, typer.Option("--count", min=1, max=MOST_AT_ONCE, help="So many with this input.")
+    ] = 1,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until each has ended or needs a person.")
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0, help="Seconds to --wait at most.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="A word to find it by; repeatable, 20 at most.")
+    ] = None,
+    by: By = None,
+) -> None:
+    """Submit a workflow of a published template, or --count of them, in one transaction each 500."""
+    if count > 1 and (key is not None or id is not None):
+        raise typer.BadParameter("--count makes several: a --key or --id names one")
+    request = Request(read_json(input, "input"), key, priority, _uuid7(id), tuple(tag or ()))
+    answers = submit_many(cli.engine, template, [request] * count, by=decider(by))
+    states = wait_for(cli, [one.workflow_id for one in answers], timeout) if wait else {}
+    told = [_fields(one, states) for one in answers]
+    cli.out.answer(told[0] if count == 1 else {"workflows": told}, *_lines(answers, states))
+    if not all(found in WENT_WELL for found in states.values()):
+        raise typer.Exit(1)
+
+
+def _uuid7(given: str | None) -> UUID | None:
+    if given is None:
+        return None
+    try:
+        wanted = UUID(given)
+    except ValueError:
+        raise typer.BadParameter(f"--id {given!r} is no UUID") from None
+    if wanted.version != 7:
+        raise typer.BadParameter(
+            f"--id {given} is of version {wanted.version}: ids are UUIDv7, which sort by time"
+        )
+    return wanted
+
+
+def _fields(answer: Submitted, states: dict[UUID, WorkflowState]) -> dict[str, Any]:
+    told: dict[str, Any] = {"workflow_id": answer.workflow_id, "created": answer.created}
+    return {**told, "state": states[answer.workflow_id]} if states else told
+
+
+def _lines(answers: Sequence[Submitted], states: dict[UUID, WorkflowState]) -> list[Text]:
+    if len(answers) > 1:
+        counts: dict[str, int] = {}
+        for found in states.values():
+            counts[str(found)] = counts.get(str(found), 0) + 1
+        ended = "".join(f"\n  {count} {name}" for name, count in sorted(counts.items()))
+        return [Text(f"submitted {len(answers)} workflows{ended}")]
+    answer = answers[0]
+    verb = "submitted" if answer.created else "found, submitted before:"
+    line = Text(f"{verb} workflow {answer.workflow_id}")
+    if states:
+        return [Text.assemble(line, ", now ", state(states[answer.workflow_id]))]
+    end = short(answer.workflow_id)
+    return [line, next_steps(command("remand workflow show", end), command("remand workflow wait", end))]

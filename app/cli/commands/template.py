@@ -1,0 +1,213 @@
+"""`remand template`: list, show, validate, publish, pause, resume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.context import By, Cli, Group, Reason
+from app.cli.render.dag import Node, draw
+from app.cli.render.output import age, facts, table
+from app.cli.render.wording import command, counted, next_steps
+from app.domain.errors import HandlerNotFound
+from app.domain.page import Page
+from app.domain.template import Template, all_rule_layers, load_paths, to_definition
+from app.engine import operate
+from app.engine.books import unknown_classes
+from app.engine.publish import publish as publish_templates
+from app.runtime import import_handlers
+from app.store.pauses import paused_templates
+from app.store.templates import PublishedTemplate
+from remand.handler import registry
+
+GROUP = Group("template", "Check, publish and look at templates: what workflows are made from.")
+TemplateName = Annotated[str, typer.Argument(metavar="TEMPLATE", help="namespace/name, or name.")]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="YAML files, or folders of them.")]
+
+
+@GROUP.verb("list", examples=("remand template list", "remand template list --json"))
+def list_(cli: Cli) -> None:
+    """List the published templates, newest version of each first."""
+    found = cli.engine.templates.listed()
+    held = {(one.namespace, one.name): one.by for one in paused_templates(cli.database)}
+
+    def paused_by(one: PublishedTemplate) -> str | None:
+        return held.get((one.template.namespace, one.template.name))
+
+    cli.out.answer_page(
+        Page.whole({**_fields(one), "paused_by": paused_by(one)} for one in found),
+        table(
+            "template", "steps", "queues", "published", "description",
+            rows=[
+                (
+                    one.template.ref + (f" (paused by {paused_by(one)})" if paused_by(one) else ""),
+                    str(len(one.template.steps)),
+                    ", ".join(queues([one.template])),
+                    f"{age(one.created_at)} ago",
+                    one.template.description,
+                )
+                for one in found
+            ],
+        ) if found else "no templates are published",
+    )  # fmt: skip
+
+
+def queues(templates: Iterable[Template]) -> list[str]:
+    """Return the step queues that templates name, sorted."""
+    return sorted({step.queue for template in templates for step in template.steps})
+
+
+def _fields(one: PublishedTemplate) -> dict[str, Any]:
+    template = one.template
+    return {
+        "template": template.ref,
+        "hash": one.hash,
+        "published_at": one.created_at,
+        "steps": len(template.steps),
+        "queues": queues([template]),
+        "description": template.description,
+    }
+
+
+@GROUP.verb(
+    "show",
+    exits=(4,),
+    examples=("remand template show payments/order", "remand template show payments/order:1 --json"),
+)
+def show(
+    cli: Cli,
+    template: Annotated[
+        str, typer.Argument(help="namespace/name, or name; :version for other than the newest.")
+    ],
+) -> None:
+    """Draw a published template and list its steps."""
+    one = cli.engine.templates.find(template)
+    found = one.template
+    nodes = {step.name: Node(step.name) for step in found.steps}
+    drawn = draw(nodes, {step.name: step.depends_on for step in found.steps}, cli.out.console.width)
+    cli.out.answer(
+        {**_fields(one), "definition": to_definition(found)},
+        facts(
+            [
+                ("template", found.ref),
+                ("published", f"{age(one.created_at)} ago, hash {one.hash[:12]}"),
+                ("about", found.description or None),
+                ("identity", found.identity),
+                ("on failure", found.on_failure),
+            ]
+        ),
+        *([Text(), drawn] if drawn is not None else []),
+        Text(),
+        _steps(found),
+    )
+
+
+def _steps(template: Template) -> RenderableType:
+    return table(
+        "step", "handler", "queue", "depends on", "timeout",
+        rows=[
+            (
+                step.name,
+                step.handler,
+                step.queue,
+                ", ".join(step.depends_on),
+                f"{step.timeout_seconds:g} s" if step.timeout_seconds else "",
+            )
+            for step in template.steps
+        ],
+    )  # fmt: skip
+
+
+@GROUP.verb(
+    "validate",
+    exits={2: "wrong usage, or a template has problems"},
+    examples=("remand template validate orders.yaml", "remand template validate templates/ --json"),
+)
+def validate(cli: Cli, files: Files) -> None:
+    """Check template files: every problem at once, with file and line. Needs no servers.
+
+    Where the setting `handlers` names modules, steps whose handler is in none of them are warned of; so are
+    rules that name a class which is not in its installed package.
+    """
+    found = load_paths(files)
+    warnings = [*_unknown_handlers(cli, found), *_doubtful_rules(cli, found)]
+    cli.out.answer(
+        {"templates": [one.ref for one in found], "warnings": warnings},
+        *(f"{one.ref}: good, {len(one.steps)} steps" for one in found),
+        *(Text.assemble(("warning: ", "bold yellow"), one) for one in warnings),
+    )
+
+
+def _unknown_handlers(cli: Cli, templates: Sequence[Template]) -> list[str]:
+    if not cli.given.handlers:
+        return []
+    try:
+        import_handlers(cli.given.handlers)
+    except HandlerNotFound as error:
+        return [f"handlers were not checked: {error.message}"]
+    known = registry.names()
+    return [
+        f"{template.ref}: step {step.name}: no handler {step.handler!r} in {', '.join(cli.given.handlers)}"
+        for template in templates
+        for step in template.steps
+        if step.handler not in known
+    ]
+
+
+def _doubtful_rules(cli: Cli, templates: Sequence[Template]) -> Iterator[str]:
+    for template in templates:
+        layers = all_rule_layers(template)
+        yield from (str(one) for one in unknown_classes(layers))
+        own = {rule.name for _, rules in layers for rule in rules}
+        for rule in cli.given.rules:
+            if rule.name in own:
+                yield f"{template.ref}: rule {rule.name} is also one of the settings; give one another name"
+
+
+@GROUP.verb(
+    "publish",
+    exits=(5,),
+    examples=("remand template publish orders.yaml", "remand template publish templates/"),
+)
+def publish(cli: Cli, files: Files) -> None:
+    """Publish templates: all, or none if one is wrong. A published version never changes."""
+    published = publish_templates(cli.engine.templates, files)
+    cli.out.answer_page(
+        Page.whole({"template": one.ref, "is_new": is_new} for one, is_new in published),
+        *(f"{one.ref}: {'published' if is_new else 'is published already'}" for one, is_new in published),
+        next_steps(command("remand submit", published[0][0].ref))
+        if published
+        else "no templates in these files",
+    )
+
+
+@GROUP.verb(
+    "pause", exits=(4, 5), examples=('remand template pause payments/order --reason "bank is closed"',)
+)
+def pause(cli: Cli, template: TemplateName, reason: Reason = None, by: By = None) -> None:
+    """Hold all workflows of a template, of any version: they start no further step.
+
+    Workflows that are submitted meanwhile are accepted and wait, too.
+    """
+    done = operate.pause_template(cli.engine, template, cli.who(by, reason))
+    was = "is paused" if done.changed else "was paused already"
+    cli.out.answer(
+        done,
+        f"template {done.namespace}/{done.name} {was}: {counted(done.workflows, 'workflow')} held",
+        next_steps(command("remand template resume", f"{done.namespace}/{done.name}")),
+    )
+
+
+@GROUP.verb("resume", exits=(4, 5), examples=("remand template resume payments/order",))
+def resume(cli: Cli, template: TemplateName, reason: Reason = None, by: By = None) -> None:
+    """Let the workflows of a paused template go on, but for those that were paused one by one."""
+    done = operate.resume_template(cli.engine, template, cli.who(by, reason))
+    was = "goes on" if done.changed else "was not paused"
+    cli.out.answer(
+        done, f"template {done.namespace}/{done.name} {was}: {counted(done.workflows, 'workflow')} let go"
+    )

@@ -1,0 +1,297 @@
+"""`remand workflow`: list, show, wait, history; what is done with them is in `workflow_verbs`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.arguments import read_since
+from app.cli.context import After, Cli, Group, Limit, WorkflowId
+from app.cli.exits import EXIT_CODES
+from app.cli.render.drawing import draw_workflow, step_table
+from app.cli.render.output import age, facts, json_text, now, short, short_ids, span, state, table
+from app.cli.render.wording import command, next_steps
+from app.domain.errors import WaitTimedOut
+from app.domain.page import Page
+from app.domain.states import WorkflowState
+from app.engine.masks import masked
+from app.store.dlq import DeadLetter, list_dead_letters
+from app.store.steps import steps_of
+from app.store.workflow_search import WorkflowFilter, search
+from app.store.workflows import Move, Workflow, find_workflow, moves_of, states_of
+
+GROUP = Group("workflow", "Look at workflows, wait for them, cancel them.")
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 0.5
+WENT_WELL = (WorkflowState.COMPLETE, WorkflowState.RESOLVED_MANUALLY)
+
+
+@GROUP.verb(
+    "list",
+    examples=(
+        "remand workflow list",
+        "remand workflow list --state blocked_by_failures --since 2h",
+        "remand workflow list --template payments/order --json",
+    ),
+)
+def list_(
+    cli: Cli,
+    state: Annotated[
+        list[WorkflowState] | None, typer.Option("--state", help="Only in this state; repeatable.")
+    ] = None,
+    template: Annotated[
+        str | None, typer.Option("--template", help="Only of this template: name or namespace/name.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Submitted since: 15m, 2h, 7d or an instant.")
+    ] = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> None:
+    """List workflows, newest first; those in the archive are found by their ids alone."""
+    wanted = WorkflowFilter(
+        states=tuple(state or ()),
+        template=template,
+        tag=tag,
+        submitted_after=None if since is None else read_since(since, now()),
+    )
+    found = search(cli.database, wanted, after=after, limit=limit)
+    looked = found.looked_back_to
+    cli.out.answer_page(
+        found.page.each(_listed),
+        _listing(found.page.items) if found.page.items else "no workflows",
+        *([] if looked is None else [f"looked back to {looked:%Y-%m-%d %H:%M} UTC so far"]),
+        looked_back_to=looked,
+    )
+
+
+def _listed(workflow: Workflow) -> dict[str, Any]:
+    return {
+        "id": workflow.id,
+        "template": workflow.ref,
+        "state": workflow.state,
+        "is_archived": workflow.is_archived,
+        "state_since": workflow.state_since,
+        "created_at": workflow.created_at,
+        "priority": workflow.priority,
+        "open_steps": workflow.open_steps,
+        "error_steps": workflow.error_steps,
+        "held_by": workflow.held_by,
+        "paused_at": workflow.paused_at,
+        "paused_by": workflow.paused_by,
+        "pause_reason": workflow.pause_reason,
+        "tags": workflow.tags or [],
+        "submitted_by": workflow.submitted_by,
+    }
+
+
+def _listing(found: Sequence[Workflow]) -> RenderableType:
+    at = now()
+    ends = short_ids(one.id for one in found)
+    return table(
+        "id", "template", "state", "for", "open steps", "age",
+        rows=[
+            (
+                ends[one.id],
+                one.ref,
+                state(one.state),
+                age(one.state_since, at),
+                _open(one),
+                age(one.created_at, at),
+            )
+            for one in found
+        ],
+    )  # fmt: skip
+
+
+def _open(workflow: Workflow) -> str:
+    failed = f" ({workflow.error_steps} in error)" if workflow.error_steps else ""
+    held = f", held by breaker {', '.join(workflow.held_by)}" if workflow.held_by else ""
+    paused = f", paused by {workflow.paused_by}" if workflow.paused_at else ""
+    return f"{workflow.open_steps}{failed}{held}{paused}"
+
+
+@GROUP.verb(
+    "show",
+    exits=(4,),
+    examples=(
+        "remand workflow show 1f9c02",
+        "remand workflow show 1f9c02 --input",
+        "remand workflow show 1f9c02 --json",
+    ),
+)
+def show(
+    cli: Cli,
+    workflow: WorkflowId,
+    input: Annotated[bool, typer.Option("--input", help="Show the input, too.")] = False,
+) -> None:
+    """Draw a workflow's steps with their states, and say what it waits for."""
+    found = masked(find_workflow(cli.database, workflow), cli.settings.redact_keys)
+    steps = [masked(one, cli.settings.redact_keys) for one in steps_of(cli.database, found.id)]
+    letters = list_dead_letters(cli.database, workflow_id=found.id, limit=1)
+    drawn = draw_workflow(steps, cli.out.console.width)
+    cli.out.answer(
+        {**_listed(found), "input": found.input, "hold": found.hold, "steps": steps,
+         "dead_letter": _letter_summary(letters)},
+        _heading(found, input),
+        *([Text(), drawn] if drawn is not None else []),
+        Text(),
+        step_table(steps),
+        *_what_next(found, letters),
+    )  # fmt: skip
+
+
+def _heading(workflow: Workflow, with_input: bool) -> RenderableType:
+    at = now()
+    return facts(
+        [
+            ("workflow", str(workflow.id)),
+            ("template", workflow.ref),
+            ("state", Text.assemble(state(workflow.state), f" for {age(workflow.state_since, at)}")),
+            ("submitted", f"{age(workflow.created_at, at)} ago by {workflow.submitted_by}"),
+            ("archived", "read-only" if workflow.is_archived else None),
+            ("held", None if workflow.hold == "paused" else workflow.hold),
+            ("paused", _paused(workflow, at)),
+            ("tags", ", ".join(workflow.tags or ()) or None),
+            ("input", json_text(workflow.input) if with_input else None),
+        ]
+    )
+
+
+def _paused(workflow: Workflow, at: datetime) -> str | None:
+    if workflow.paused_at is None:
+        return None
+    why = f": {workflow.pause_reason}" if workflow.pause_reason else ""
+    return f"for {age(workflow.paused_at, at)} by {workflow.paused_by}{why}"
+
+
+def _letter_summary(letters: Sequence[DeadLetter]) -> dict[str, Any] | None:
+    if not letters:
+        return None
+    letter = letters[0]
+    return {"id": letter.id, "status": letter.status, "step": letter.step, "reason": letter.reason,
+            "error_class": letter.error_class, "error_message": letter.error_message,
+            "claimed_by": letter.claimed_by}  # fmt: skip
+
+
+def _what_next(workflow: Workflow, letters: Sequence[DeadLetter]) -> list[RenderableType]:
+    end = short(workflow.id)
+    if workflow.is_archived:
+        return [Text(), next_steps(command("remand archive restore", workflow.id))]
+    if letters:
+        letter = letters[0]
+        claimed = f", {letter.claimed_by} investigates" if letter.claimed_by else ""
+        told = Text.assemble(
+            (f"dead letter {short(letter.id)}", "bold red"),
+            f" {letter.status}{claimed}: step {letter.step}, {letter.reason}",
+        )
+        return [Text(), told, next_steps(command("remand dlq show", short(letter.id)))]
+    if not workflow.state.is_final:
+        return [Text(), next_steps(command("remand workflow wait", end))]
+    return []
+
+
+@GROUP.verb(
+    "wait",
+    exits={
+        0: "every one ended well: complete or resolved by hand",
+        1: "one needs a person, failed or was cancelled; or not yet",
+        4: EXIT_CODES[4],
+    },
+    examples=("remand workflow wait 1f9c02", "remand workflow wait 1f9c02 a4410b --timeout 60"),
+)
+def wait(
+    cli: Cli,
+    workflow: Annotated[
+        list[str], typer.Argument(metavar="WORKFLOW...", help="Ids, or enough of either end.")
+    ],
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0, help="Give up after so many seconds.")
+    ] = None,
+) -> None:
+    """Wait until workflows have ended or need a person; say how it went by the exit code."""
+    ids = [find_workflow(cli.database, one).id for one in workflow]
+    states = wait_for(cli, ids, timeout)
+    answered = [{"id": one, "state": states[one], "went_well": states[one] in WENT_WELL} for one in ids]
+    shown = [Text.assemble(f"workflow {short(one)} is ", state(states[one])) for one in ids]
+    if len(ids) == 1:
+        cli.out.answer(answered[0], *shown)
+    else:
+        cli.out.answer_page(Page.whole(answered), *shown)
+    blocked = [one for one in ids if states[one].needs_person]
+    if blocked:
+        cli.out.say(next_steps(*(command("remand workflow show", short(one)) for one in blocked)))
+    if not all(states[one] in WENT_WELL for one in ids):
+        raise typer.Exit(1)
+
+
+def wait_for(cli: Cli, ids: Sequence[UUID], timeout: float | None) -> dict[UUID, WorkflowState]:
+    """Return the states once each is final or needs a person; looks at their rows, at most twice a second.
+
+    Raises:
+        WaitTimedOut: not within `timeout` seconds.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        states = states_of(cli.database, ids)
+        under_way = [one for one in ids if not (states[one].is_final or states[one].needs_person)]
+        if not under_way:
+            return states
+        left = pause if deadline is None else min(pause, deadline - time.monotonic())
+        if left <= 0:
+            raise WaitTimedOut(
+                f"{_named(under_way, states)} after {timeout:g} s",
+                hint="wait longer, or look: remand workflow show",
+                details={"under_way": {str(one): str(states[one]) for one in under_way}},
+            )
+        time.sleep(left)
+        pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+
+
+def _named(under_way: Sequence[UUID], states: dict[UUID, WorkflowState]) -> str:
+    if len(under_way) == 1:
+        return f"workflow {under_way[0]} is still {states[under_way[0]]}"
+    return f"{len(under_way)} workflows are still under way"
+
+
+@GROUP.verb(
+    "history",
+    exits=(4,),
+    examples=("remand workflow history 1f9c02", "remand workflow history 1f9c02 --step charge"),
+)
+def history(
+    cli: Cli,
+    workflow: WorkflowId,
+    step: Annotated[str | None, typer.Option("--step", help="Only the moves of this step.")] = None,
+) -> None:
+    """Tell every move of a workflow and its steps in order, with who made it and why."""
+    found = find_workflow(cli.database, workflow)
+    moves = [one for one in moves_of(cli.database, found.id) if step is None or one.step == step]
+    cli.out.answer_page(Page.whole(moves), _moves(moves, found))
+
+
+def _moves(moves: Sequence[Move], workflow: Workflow) -> RenderableType:
+    return table(
+        "after", "what", "event", "from", "to", "by", "reason",
+        rows=[
+            (
+                f"+{span(max(0.0, (move.at - workflow.created_at).total_seconds()))}",
+                move.step or "workflow",
+                move.event,
+                state(move.from_state),
+                state(move.to_state),
+                move.by,
+                move.reason or "",
+            )
+            for move in moves
+        ],
+    )  # fmt: skip

@@ -1,0 +1,52 @@
+"""`--dry-run` of the verbs of people: what the verb would do, as the verb itself finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from app.cli.context import Cli
+from app.cli.render.output import short, state, table
+from app.engine import operate
+from app.engine.context import Engine
+from app.engine.operate import Preview
+
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only say what it would do: nothing is changed, nothing is sent.")
+]
+
+
+def answer_dry_run(cli: Cli, workflow_id: UUID, verb: Callable[[Engine], object]) -> None:
+    """Answer what a verb would do."""
+    shown = operate.preview(cli.engine, workflow_id, verb)
+    cli.out.answer({"dry_run": True, "workflow_id": workflow_id, **shown.to_dict()}, *_told(shown))
+
+
+def _told(shown: Preview) -> list[RenderableType]:
+    lines: list[RenderableType] = [
+        Text.assemble("nothing was changed; it would go: workflow ", state(shown.before), " → ",
+                      state(shown.after))
+    ]  # fmt: skip
+    if shown.changes:
+        rows = [(one.step, state(one.before), state(one.after)) for one in shown.changes]
+        lines.append(table("step", "now", "then", rows=rows))
+    lines += [Text(text) for text in _further(shown)]
+    return lines
+
+
+def _further(shown: Preview) -> list[str]:
+    told = []
+    if shown.runs_again:
+        told.append(f"would run: {', '.join(shown.runs_again)}")
+    if shown.then:
+        told.append(f"if that goes well: {', '.join(shown.then)}")
+    if shown.closes_letter is not None:
+        told.append(f"closes dead letter {short(shown.closes_letter)} as {shown.closed_as}")
+    if shown.opens_letter is not None:
+        told.append(f"opens dead letter {short(shown.opens_letter)}")
+    return told

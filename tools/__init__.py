@@ -1,0 +1,1 @@
+"""What the project is kept with, none of which is installed."""

@@ -1,0 +1,111 @@
+"""Put the nouns of the command line together, and record their words in `words.json` (`make docs`).
+
+The only module that loads all commands; the entry point reads what is recorded here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from types import ModuleType
+from typing import Any, get_type_hints
+
+from app.cli.commands import (
+    archive,
+    audit,
+    breaker,
+    classify,
+    config,
+    dead_queue,
+    dlq_groups,
+    dlq_statistics,
+    dlq_verbs,
+    doctor,
+    env,
+    migrate,
+    notify,
+    partitions,
+    queue,
+    redrive,
+    retention,
+    serve,
+    stale,
+    step,
+    submit,
+    sweeps,
+    template,
+    token,
+    up,
+    user,
+    worker,
+    workflow_verbs,
+)
+from app.cli.verbs import EXPLAIN, RUN, VERBS, WORK, Verb
+from app.cli.words import recorded
+from app.demo import demo, outage
+
+_NOUNS: tuple[tuple[ModuleType, str | None], ...] = (
+    (workflow_verbs, WORK),
+    (step, WORK),
+    (dlq_verbs, WORK),
+    (redrive, None),
+    (dead_queue, None),
+    (dlq_groups, None),
+    (queue, WORK),
+    (breaker, WORK),
+    (template, WORK),
+    (user, RUN),
+    (token, RUN),
+    (partitions, RUN),
+    (archive, RUN),
+    (notify, RUN),
+    (config, EXPLAIN),
+    (audit, EXPLAIN),
+)
+_OF_THE_ROOT = (
+    up, env, demo, outage, submit, migrate, worker, serve, dlq_statistics, sweeps, stale, retention,
+    doctor, classify,
+)  # fmt: skip
+_ORDER = (
+    "up", "env", "demo", "demo-outage", "submit", "migrate", "worker", "beat", "serve", "top", "sweeps",
+    "stale", "retention", "doctor", "classify",
+)  # fmt: skip
+
+
+def words() -> str:
+    """Return what `words.json` has to hold."""
+    commands = [VERBS[name] for name in _ORDER]
+    commands += [verb for path, verb in VERBS.items() if " " in path]
+    groups = {
+        noun.GROUP.name: {"about": noun.GROUP.about, **({"panel": panel} if panel else {})}
+        for noun, panel in _NOUNS
+    }
+    told = {"commands": {verb.path: _words(verb) for verb in commands}, "groups": groups}
+    return _json(told) + "\n"
+
+
+def _json(value: Any, depth: int = 0) -> str:
+    """Return JSON with a line for each parameter: what two people change, Git can merge."""
+    if depth == 4 or not isinstance(value, dict | list) or not value:
+        return json.dumps(value, ensure_ascii=True)
+    inner, end = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, list):
+        return f"[{inner}{f',{inner}'.join(_json(one, 4) for one in value)}{end}]"
+    parts = (f"{json.dumps(str(name))}: {_json(part, depth + 1)}" for name, part in value.items())
+    return f"{{{inner}{f',{inner}'.join(parts)}{end}}}"
+
+
+def _words(verb: Verb) -> dict[str, Any]:
+    hints = get_type_hints(verb.function, include_extras=True)
+    _, *own = inspect.signature(verb.function).parameters.values()
+    return {
+        "module": verb.function.__module__,
+        "about": verb.about,
+        **({"panel": verb.panel} if verb.panel else {}),
+        "examples": list(verb.examples),
+        "exits": verb.exits,
+        "parameters": [recorded(one, hints[one.name]) for one in own],
+    }
+
+
+assert {module.__name__ for module in _OF_THE_ROOT} <= {verb.function.__module__ for verb in VERBS.values()}

@@ -1,0 +1,88 @@
+"""Write the reference of the HTTP API from its OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from app.api.app import build
+from app.api.contract import document
+from app.config import Settings
+from app.runtime import Runtime
+
+
+def http_api() -> str:
+    """Return the page."""
+    return page(document(build(Runtime(Settings(database_url="postgresql://nobody@127.0.0.1:1/none")))))
+
+
+def page(made: dict[str, Any]) -> str:
+    """Return the page of an OpenAPI document."""
+    parts = ["# HTTP API\n", f"All paths begin with `/api/v1`. {_about(made)}"]
+    tags: dict[str, list[str]] = {}
+    for path, operations in made["paths"].items():
+        for method, operation in operations.items():
+            told = "\n".join(_operation(made, method.upper(), path, operation))
+            tags.setdefault(operation["tags"][0], []).append(told)
+    for tag, operations_of_tag in tags.items():
+        parts += [f"## {tag[0].upper()}{tag[1:]}\n", *operations_of_tag]
+    return "\n".join(parts)
+
+
+def _about(made: dict[str, Any]) -> str:
+    return (
+        "The document itself is at `/api/v1/openapi.json`; how to use it is told in the"
+        f" [guide](../guides/http-api.md).\n\n{made['info']['description']}"
+    )
+
+
+def _operation(made: dict[str, Any], method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
+    yield f"### {method} {path}\n"
+    yield f"{operation['description']}\n"
+    rows = [_parameter(one) for one in operation.get("parameters", [])]
+    if rows:
+        yield "| parameter | in | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    for name, schema in _bodies(made, operation):
+        yield f"Body {name}: {schema.get('description', '')}\n"
+        fields = [_field(field, told, schema) for field, told in schema["properties"].items()]
+        yield "| field | type | what |\n|---|---|---|\n" + "\n".join(fields) + "\n"
+    statuses = " · ".join(f"`{status}`" for status in sorted(operation["responses"]))
+    yield f"Answers: {statuses}\n"
+
+
+def _parameter(one: dict[str, Any]) -> str:
+    schema = one["schema"]
+    told = one.get("description") or schema.get("description", "")
+    return f"| `{one['name']}`{' (required)' if one.get('required') else ''} | {one['in']} | {_cell(told)} |"
+
+
+def _bodies(made: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if "requestBody" not in operation:
+        return
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    for one in schema.get("oneOf", [schema]):
+        name = one["$ref"].rpartition("/")[2]
+        yield f"`{name}`", made["components"]["schemas"][name]
+
+
+def _field(name: str, field: dict[str, Any], body: dict[str, Any]) -> str:
+    required = " (required)" if name in body.get("required", ()) else ""
+    return f"| `{name}`{required} | {_cell(_type(field))} | {_cell(field.get('description', ''))} |"
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "$ref" in field:
+        return str(field["$ref"].rpartition("/")[2])
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return ", ".join(f"`{one}`" for one in field["enum"])
+    if "anyOf" in field:
+        return " or ".join(_type(one) for one in field["anyOf"])
+    if field.get("type") == "array":
+        return f"list of {_type(field['items'])}"
+    return str(field.get("format") or field.get("type") or "any JSON")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
