@@ -26,7 +26,7 @@ from app.domain.errors import BrokerUnreachable, ConfigInvalid, Problem
 from app.domain.queues import MAINTENANCE
 from app.telemetry import log
 from app.telemetry.metrics import BELLS
-from app.telemetry.tally import count
+from app.telemetry.metrics_buffer import count
 from remand.redact import redact_text
 
 WINDOW_SECONDS = 0.025

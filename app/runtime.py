@@ -15,17 +15,17 @@ from uuid import UUID
 from app.clock import Clock, DatabaseClock
 from app.config import Settings
 from app.domain.errors import ConfigInvalid, HandlerNotFound, Problem
+from app.engine.attempt_counter import AttemptCounter
 from app.engine.audience import Audience, Audiences
 from app.engine.bell import Bell, SilentBell
 from app.engine.books import Books, load_books
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
-from app.engine.drain import Drain
-from app.engine.meter import Meter
+from app.engine.executor import Executor
+from app.engine.leases import lease_slack
+from app.engine.process_table import ProcessTable
 from app.engine.routing import Routing
 from app.engine.spans import Spans
-from app.engine.sweeps.rescue import lease_slack
-from app.engine.watch import Watch
 from app.store import schema
 from app.store.run_queue import RunQueue
 from app.store.session import Database
@@ -88,17 +88,17 @@ class Runtime:
     def drain(
         self,
         worker: UUID,
-        watch: Watch | None = None,
+        processes: ProcessTable | None = None,
         handlers: Handlers = registry,
         books: Books | None = None,
         audience: Audience | None = None,
-    ) -> Drain:
+    ) -> Executor:
         """Return the executor of this thread; `books`: as `load_books` gave them, None: it asks that."""
         told = traces.active()
         if told is not None:
             spans = Spans(told)
             audience = spans if audience is None else Audiences([audience, spans])
-        return Drain(
+        return Executor(
             queue=self.run_queue(worker),
             handlers=handlers,
             routing=Routing(
@@ -109,8 +109,8 @@ class Runtime:
             bell=self.engine.bell,
             settings=self.settings,
             breakers=Breakers(self.engine),
-            meter=Meter(self.database, self.engine.templates, self.engine.clock),
-            watch=watch,
+            counter=AttemptCounter(self.database, self.engine.templates, self.engine.clock),
+            processes=processes,
             audience=audience,
         )
 

@@ -26,7 +26,7 @@ from app.dashboard.app import build as build_dashboard
 from app.domain.errors import AddressTaken
 from app.engine.startup import await_database, patiently
 from app.runtime import Runtime
-from app.telemetry import configure_logging, log, tally
+from app.telemetry import configure_logging, log, metrics_buffer
 from app.web import errors, login, metrics
 from app.web.boundary import Boundary
 from app.web.door import protocol
@@ -58,7 +58,7 @@ def create(runtime: Runtime | None = None) -> ASGIApp:
     app = Starlette(routes=routes(made), lifespan=lifespan)
     app.state.runtime = made
     # Bells that the server rings are counted here; the rest of its numbers is the database's.
-    tally.start()
+    metrics_buffer.start()
     errors.install(app)
     return Place(Boundary(Gate(app, made), is_https=web.is_https), web)
 

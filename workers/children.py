@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from app.engine.guard import GONE, end_of_process
+from app.engine.child_supervisor import GONE, end_of_process
 
 
 class Children:

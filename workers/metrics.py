@@ -24,9 +24,9 @@ from celery.signals import (
     worker_shutdown,
 )
 
-from app.telemetry import EVENTS, log, tally
+from app.telemetry import EVENTS, log, metrics_buffer
 from app.telemetry.metrics import LOGGED_EVENTS, LOST_ATTEMPTS, LOST_CAUSES
-from app.telemetry.tally import Series, Tally
+from app.telemetry.metrics_buffer import MetricsBuffer, Series
 from workers.celery import settings
 
 MESSAGE_SERIES = 200
@@ -42,13 +42,13 @@ class Counts:
     def __init__(self) -> None:
         self._here, self._there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._there.setblocking(False)
-        self._tally: Tally = tally.start()
+        self._buffer: MetricsBuffer = metrics_buffer.start()
         self._server: Any = None
         for event in EVENTS:
             # A series that appears with its first event has no increase.
-            tally.count(LOGGED_EVENTS, event, by=0)
+            metrics_buffer.count(LOGGED_EVENTS, event, by=0)
         for cause in LOST_CAUSES:
-            tally.count(LOST_ATTEMPTS, cause, by=0)
+            metrics_buffer.count(LOST_ATTEMPTS, cause, by=0)
 
     def serve(self, host: str, port: int) -> None:
         """Listen to children and to Prometheus, each in a thread. Never raises: a worker works without."""
@@ -59,7 +59,7 @@ class Counts:
         from app.telemetry.exposition import Exposed  # noqa: PLC0415
 
         registry = CollectorRegistry()
-        registry.register(Exposed(self._tally.seen, "process"))
+        registry.register(Exposed(self._buffer.seen, "process"))
         ProcessCollector(registry=registry)
         try:
             self._server, _ = start_http_server(port, host, registry)
@@ -73,7 +73,7 @@ class Counts:
         self._here.close()
         if self._server is not None:
             self._server.socket.close()
-        tally.start(self.tell)
+        metrics_buffer.start(self.tell)
 
     def tell(self, series: Series) -> Series:
         """Send counts to the main process; return those it cannot take now. Never waits."""
@@ -91,20 +91,22 @@ class Counts:
     def last_words(self) -> None:
         """Send what is left before the process ends, and wait for it a little."""
         self._there.settimeout(LAST_WORDS_SECONDS)
-        tally.flush(now=True)
+        metrics_buffer.flush(now=True)
 
     def close(self) -> None:
         """Stop serving, counting and listening."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
-        tally.stop()
+        metrics_buffer.stop()
         self._here.shutdown(socket.SHUT_RD)
 
     def _listen(self) -> None:
         # An empty message: the socket was shut.
         while message := self._here.recv(MESSAGE_BYTES):
-            self._tally.add({(name, tuple(labels)): numbers for name, labels, numbers in json.loads(message)})
+            self._buffer.add(
+                {(name, tuple(labels)): numbers for name, labels, numbers in json.loads(message)}
+            )
 
 
 class _Worker:
@@ -143,7 +145,7 @@ def _serve(**_: Any) -> None:
 
 
 def _flush(**_: Any) -> None:
-    tally.flush(now=True)
+    metrics_buffer.flush(now=True)
 
 
 def _end(**_: Any) -> None:

@@ -27,7 +27,7 @@ from celery.signals import (
 
 import app as product
 from app.engine.books import warn_of_unknown_classes
-from app.engine.guard import Guard
+from app.engine.child_supervisor import ChildSupervisor
 from app.engine.publish import publish
 from app.engine.recording import told
 from app.engine.routing import Routing
@@ -64,8 +64,8 @@ class Presence(bootsteps.StartStopStep):
         patiently(self.pulse.beat, process.runtime().settings)
         runtime = process.runtime()
         routing = Routing(runtime.engine.templates, runtime.settings)
-        self.guard = Guard(
-            process.WATCH,
+        self.supervisor = ChildSupervisor(
+            process.PROCESSES,
             runtime.run_queue(process.INCARNATION),
             runtime.engine.bell,
             lambda end: routing.route([end])[0],
@@ -95,8 +95,8 @@ class Presence(bootsteps.StartStopStep):
 
     def _say_goodbye(self) -> None:
         try:
-            self.guard.look()
-            self.guard.close()
+            self.supervisor.look()
+            self.supervisor.close()
             self.pulse.stop()
         except NOT_NOW as error:
             # Nothing is lost: the rescue sweep finds what we held.
@@ -113,19 +113,19 @@ class Presence(bootsteps.StartStopStep):
                 if now >= next_beat:
                     next_beat = now + settings.heartbeat_interval_seconds
                     self.pulse.beat()
-                self.guard.look()
+                self.supervisor.look()
             except Exception as error:  # noqa: BLE001 - the door of the thread: without it nobody looks after the worker
                 next_beat = now + min(1.0, settings.heartbeat_interval_seconds)
                 log("worker.silent", error=error.message if isinstance(error, RemandError) else told(error))
-            if process.WATCH.stopping:
+            if process.PROCESSES.stopping:
                 stop_at = stop_at or now + settings.shutdown_grace_seconds
                 if now >= stop_at or self._no_grace.is_set():
                     self._cut_short()
 
     def _cut_short(self) -> None:
         """End the steps that outlast the grace; the whole process where they run in it (solo, threads)."""
-        self.guard.interrupt_all()
-        if self.guard.runs_here():
+        self.supervisor.interrupt_all()
+        if self.supervisor.runs_here():
             self._say_goodbye()
             process.send_last_spans()
             os._exit(os.EX_OK)
@@ -187,7 +187,7 @@ def _ring_ourselves(sender: Any, **_: Any) -> None:
 
 @worker_shutting_down.connect
 def _stop_claiming(**_: Any) -> None:
-    process.WATCH.stop()
+    process.PROCESSES.stop()
 
 
 @worker_shutdown.connect

@@ -12,9 +12,9 @@ from celery.signals import worker_process_shutdown
 from app.bell import CeleryBell
 from app.engine.books import Books, load_books
 from app.engine.context import Engine
-from app.engine.drain import Drain
+from app.engine.executor import Executor
+from app.engine.process_table import ProcessTable
 from app.engine.sweeps.runs import SweepRuns
-from app.engine.watch import Watch
 from app.runtime import Runtime
 from app.store.ids import new_id
 from app.store.snapshots import worker_names
@@ -25,7 +25,7 @@ from workers.step_events import StepEvents
 INCARNATION = new_id()
 """New at each start of a worker; its children inherit it."""
 
-WATCH = Watch()
+PROCESSES = ProcessTable()
 """Shared by the main process and its children: made at import, before the first fork."""
 
 
@@ -51,7 +51,7 @@ def is_ours(queue: object) -> bool:
     return is_heard
 
 
-def drain() -> Drain:
+def drain() -> Executor:
     """Return the executor of this thread: one drain at a time."""
     return _drain(os.getpid(), threading.get_ident())
 
@@ -77,8 +77,8 @@ def _runtime(_pid: int) -> Runtime:
 
 
 @cache
-def _drain(_pid: int, _thread: int) -> Drain:
-    return runtime().drain(INCARNATION, WATCH, books=books(), audience=_audience())
+def _drain(_pid: int, _thread: int) -> Executor:
+    return runtime().drain(INCARNATION, PROCESSES, books=books(), audience=_audience())
 
 
 @cache

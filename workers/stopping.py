@@ -48,10 +48,10 @@ def stop_warm(worker: Any, hurry: Callable[[], None]) -> None:
         return
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        if process.WATCH.stopping and number in (signal.SIGINT, signal.SIGQUIT):
+        if process.PROCESSES.stopping and number in (signal.SIGINT, signal.SIGQUIT):
             hurry()
             return
-        process.WATCH.stop()
+        process.PROCESSES.stop()
         state.should_stop = os.EX_OK
         worker_shutting_down.send(
             sender=worker.hostname, sig=signal.Signals(number).name, how="Warm", exitcode=os.EX_OK
@@ -70,7 +70,7 @@ class _Child:
     """A process of the pool: between tasks it ends at once, as Celery has it; within one, after it."""
 
     def __init__(self) -> None:
-        self._place = process.WATCH.sit()
+        self._place = process.PROCESSES.acquire()
         self._before: dict[int, Any] = {}
 
     def begin(self, **_: Any) -> None:

@@ -1,6 +1,6 @@
 """The claims of one drain and the results it has not settled yet, shared by two threads.
 
-The main thread runs handlers. The steward (a thread) steps in when one handler outlasts
+The main thread runs handlers. The monitor (a thread) steps in when one handler outlasts
 `flush_after_seconds`: it settles what is done and gives back what is not started, so that nothing waits
 behind a long step while another worker idles.
 """
@@ -121,13 +121,13 @@ class Batch:
             return [*current, *self._todo, *good, *self._ended.bad, *self._kept.bad]
 
 
-class Steward:
+class LongStepMonitor:
     """The second thread of a drain. Sleeps while no batch is watched."""
 
-    def __init__(self, interval_seconds: float, step_in: Callable[[Batch], None]) -> None:
-        """`step_in`: called from the steward's thread with the batch that is held up."""
+    def __init__(self, interval_seconds: float, flush_early: Callable[[Batch], None]) -> None:
+        """`flush_early`: called from the monitor's thread with the batch that is held up."""
         self._interval = max(interval_seconds, 0.001)
-        self._step_in = step_in
+        self._flush_early = flush_early
         self._wake = threading.Event()
         self._batch: Batch | None = None
         self._idle = threading.Lock()
@@ -149,7 +149,7 @@ class Steward:
         with self._idle:
             self._batch = batch
         if self._thread is None:
-            self._thread = threading.Thread(target=self._loop, name="remand-steward", daemon=True)
+            self._thread = threading.Thread(target=self._loop, name="remand-long-steps", daemon=True)
             self._thread.start()
         self._wake.set()
 
@@ -161,6 +161,6 @@ class Steward:
                 if self._batch is None or not self._batch.held_up(self._interval):
                     continue
                 try:
-                    self._step_in(self._batch)
+                    self._flush_early(self._batch)
                 except Exception as error:  # noqa: BLE001 - the door of the thread: the main thread raises it
                     self._errors.append(error)

@@ -29,11 +29,11 @@ from app.engine.operate import Who
 from app.engine.sweeps.passing_over import act_beside, act_passing_over
 from app.store import audit, sweeping
 from app.store import breakers as store
+from app.store.attempt_counts import Source
 from app.store.audit import Entry
 from app.store.breakers import Standing
 from app.store.failures import FailedAttempt
 from app.store.session import Connection
-from app.store.traffic import Source
 from app.telemetry import log
 
 R = TypeVar("R")

@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from app.domain.breaker import longest_window, resolve_breaker
 from app.domain.budget import BudgetSpec, spread
 from app.engine.context import Engine
-from app.store import budgets, traffic
+from app.store import attempt_counts, budgets
+from app.store.attempt_counts import Source
 from app.store.budgets import Budget
 from app.store.failures import DecidedRetry
 from app.store.session import Connection
-from app.store.traffic import Source
 
 _SLACK_SECONDS = 60.0
 """What counts are kept longer than anybody looks back: clocks and transactions differ."""
@@ -66,7 +66,7 @@ def forget_traffic(engine: Engine) -> int:
     longest = max(
         longest_window([resolve_breaker(settings.breaker), *breakers]), settings.retry_budget.window_seconds
     )
-    return traffic.forget(engine.database, engine.clock, longest + _SLACK_SECONDS)
+    return attempt_counts.forget(engine.database, engine.clock, longest + _SLACK_SECONDS)
 
 
 def _put_off(retry: DecidedRetry, delay: timedelta, key: Budget, why: str) -> DecidedRetry:

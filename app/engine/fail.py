@@ -21,13 +21,13 @@ from app.engine.context import Engine
 from app.engine.letters import Opened, log_opened, open_letters, policy_of
 from app.engine.recording import told
 from app.engine.routing import Routing
-from app.store import dlq, failures, traffic
+from app.store import attempt_counts, dlq, failures
+from app.store.attempt_counts import Counts, Source
 from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
 from app.store.session import NOT_NOW, Connection
-from app.store.traffic import Source, Tally
 from app.telemetry import log
 from app.telemetry.metrics import RETRIES
-from app.telemetry.tally import count
+from app.telemetry.metrics_buffer import count
 
 BATCH = 100
 _POSTPONED = timedelta(minutes=1)
@@ -44,7 +44,7 @@ class Applied:
 
 
 @dataclass(slots=True)
-class Died:
+class DeathOutcome:
     """What became of terminal failures."""
 
     kept: list[DecidedDeath] = field(default_factory=list)
@@ -91,14 +91,14 @@ def _set_aside(engine: Engine, queue: str, error: Exception, applied: Applied) -
         with engine.database.begin() as connection:
             now = engine.now(connection)
             deaths = [_undecided(failed, error) for failed in failures.take_failures(connection, queue, 1)]
-            _, died = _apply(engine, connection, [], deaths, now, by=queue)
+            _, outcome = _apply(engine, connection, [], deaths, now, by=queue)
     except NOT_NOW:
         raise
     except Exception as again:  # noqa: BLE001 - as in `drain_failures`
         log("failure.undecided", queue=queue, error=told(again))
         return False
-    log_opened(died.opened)
-    for death in died.dropped:
+    log_opened(outcome.opened)
+    for death in outcome.dropped:
         log_given_up(death)
     applied.dead += len(deaths)
     return True
@@ -121,12 +121,12 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
             return 0
         now = engine.now(connection)
         retries, deaths, retried = _decide(engine, connection, taken, now)
-        rung, died = _apply(engine, connection, retries, deaths, now, by=queue)
+        rung, outcome = _apply(engine, connection, retries, deaths, now, by=queue)
         noted = breakers.note(
             (failed, engine.templates.get(failed.template_id, connection).template) for failed in taken
         )
         # In one call: whoever counts twice in a transaction takes the rows out of everybody's order.
-        traffic.add(connection, _tallies(noted.failures, retried), now)
+        attempt_counts.add(connection, _counts(noted.failures, retried), now)
     engine.bell.ring(rung)
     breakers.judge(noted)
     applied.retried += len(retries)
@@ -135,8 +135,8 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
     for retry in retries:
         _log_retry(retry, now)
         count(RETRIES, retry.failed.policy, retry.failed.failure.classification.category)
-    log_opened(died.opened)
-    for death in died.dropped:
+    log_opened(outcome.opened)
+    for death in outcome.dropped:
         log_given_up(death)
     return len(taken)
 
@@ -165,9 +165,9 @@ def _decide(
     return held, deaths, Counter(source for source, retry in retries if counted(retry))
 
 
-def _tallies(failed: Mapping[Source, int], retried: Mapping[Source, int]) -> dict[Source, Tally]:
+def _counts(failed: Mapping[Source, int], retried: Mapping[Source, int]) -> dict[Source, Counts]:
     return {
-        one: Tally(failures=failed.get(one, 0), retries=retried.get(one, 0)) for one in {**failed, **retried}
+        one: Counts(failures=failed.get(one, 0), retries=retried.get(one, 0)) for one in {**failed, **retried}
     }
 
 
@@ -205,25 +205,25 @@ def _apply(
     now: datetime,
     *,
     by: str,
-) -> tuple[list[str], Died]:
+) -> tuple[list[str], DeathOutcome]:
     rung: list[str] = []
-    died = Died()
+    outcome = DeathOutcome()
     if retries:
         rung = failures.schedule_retries(connection, retries, by=by, now=now)
     if deaths:
-        died = part(engine, connection, deaths)
+        outcome = split_by_strategy(engine, connection, deaths)
         rung = [*rung, *_woken_by(engine, connection, deaths)]
         failures.fail_steps(connection, deaths, by=by, now=now)
-        if died.kept:
-            died.opened = open_letters(
+        if outcome.kept:
+            outcome.opened = open_letters(
                 connection,
-                died.kept,
+                outcome.kept,
                 templates=engine.templates,
                 settings=engine.settings,
                 now=now,
                 jitter=engine.jitter,
             )
-    return rung, died
+    return rung, outcome
 
 
 def _woken_by(engine: Engine, connection: Connection, deaths: Sequence[DecidedDeath]) -> set[str]:
@@ -233,9 +233,9 @@ def _woken_by(engine: Engine, connection: Connection, deaths: Sequence[DecidedDe
     return set[str]().union(*found)
 
 
-def part(
+def split_by_strategy(
     engine: Engine, connection: Connection, deaths: Sequence[DecidedDeath], *, opens: bool = True
-) -> Died:
+) -> DeathOutcome:
     """Part deaths that get a letter from those that get none; a workflow with an open letter keeps it.
 
     `opens`: False: as if the strategy of all were `disabled`.
@@ -251,7 +251,7 @@ def part(
         [death.failed.workflow_id for death in kept],
         [death.failed.workflow_id for death in dropped],
     )
-    return Died(kept, dropped)
+    return DeathOutcome(kept, dropped)
 
 
 def _policy(engine: Engine, connection: Connection, death: DecidedDeath) -> LetterPolicy:

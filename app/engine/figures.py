@@ -26,7 +26,7 @@ from app.store.pauses import pauses
 from app.store.workers import WorkerRow
 from app.telemetry import metrics as m
 from app.telemetry.metrics import Metric
-from app.telemetry.tally import Series
+from app.telemetry.metrics_buffer import Series
 from beat_schedule import BEAT_SCHEDULE
 
 KEPT_SECONDS = 5.0

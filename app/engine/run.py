@@ -24,8 +24,8 @@ from app.config import Settings
 from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid, ValueRefused
 from app.domain.jsonvalue import encode
 from app.domain.stopping import is_echo_of_stop
+from app.engine.process_table import Running, SlotWriter
 from app.engine.recording import told
-from app.engine.watch import Place, Running
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
 from app.store.session import NOT_NOW
 from app.telemetry import lines_belong_to, lines_belong_to_nothing, log
@@ -65,17 +65,17 @@ class Runner:
         queue: RunQueue,
         settings: Settings,
         book: Callable[[Claim], RuleBook],
-        place: Place | None = None,
+        slot: SlotWriter | None = None,
     ) -> None:
         """`book`: gives the rules that judge a failure of a claim.
 
-        `place`: this process's slot in the worker's shared memory; None where there is no main process.
+        `slot`: this process's slot in the worker's shared memory; None where there is no main process.
         """
         self._handlers = handlers
         self._queue = queue
         self._settings = settings
         self._book = book
-        self._place = place
+        self._slot = slot
         self._loop: asyncio.Runner | None = None
         self._alarm = _Alarm()
         self._lost: Claim | None = None
@@ -84,9 +84,9 @@ class Runner:
     def run(self, claim: Claim) -> End:
         """Run the attempt; the end comes back as a value, never as an exception of the handler."""
         started = time.monotonic()
-        if self._place is not None:
+        if self._slot is not None:
             kill_at = started + claim.timeout_seconds + self._settings.hard_timeout_grace_seconds
-            self._place.show(Running(claim.workflow_id, claim.step, claim.attempt, kill_at))
+            self._slot.show(Running(claim.workflow_id, claim.step, claim.attempt, kill_at))
         lines_belong_to(claim.workflow_id, claim.step, claim.attempt)
         try:
             value = self._returned(claim)
@@ -99,15 +99,15 @@ class Runner:
         except JsonInvalid as problem:
             return self._bad(claim, _not_json(claim, problem), "failed")
         except BaseException as error:  # noqa: BLE001 - the door around users' code: all it raises becomes a value
-            if self._place is not None and self._place.leaving and is_echo_of_stop(error):
+            if self._slot is not None and self._slot.leaving and is_echo_of_stop(error):
                 return Interrupted(claim)
             return self._bad(claim, error, "failed")
         finally:
             lines_belong_to_nothing()
-            if self._place is not None and self._lost is claim:
-                self._place.clear()
-            elif self._place is not None:
-                self._place.ended(claim.workflow_id, claim.step, claim.attempt)
+            if self._slot is not None and self._lost is claim:
+                self._slot.clear()
+            elif self._slot is not None:
+                self._slot.ended(claim.workflow_id, claim.step, claim.attempt)
 
     def refused(self, claim: Claim, error: ValueRefused) -> EndedBadly:
         """Return the record of an attempt whose result is nothing that Postgres can store."""

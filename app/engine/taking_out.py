@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.domain.states import DeadReason
 from app.engine.context import Engine
-from app.engine.fail import Died, log_given_up, part
+from app.engine.fail import DeathOutcome, log_given_up, split_by_strategy
 from app.engine.letters import log_opened, open_letters
 from app.store import failures, taking_out
 from app.store.failures import DecidedDeath
@@ -50,7 +50,7 @@ def take_out(
     now: datetime,
     only: Collection[tuple[UUID, str]] | None = None,
     letters: Letters = "by_strategy",
-) -> Died:
+) -> DeathOutcome:
     """Move the steps that hold these workflows up to error and open their letters.
 
     A workflow without such a step, whose last results are just being applied, is left alone. Give what is
@@ -75,27 +75,27 @@ def take_out(
         if only is None or (failed.workflow_id, failed.step) in only
     ]
     if not deaths:
-        return Died()
+        return DeathOutcome()
     if letters == "always":
         failures.keep_letters(connection, [death.failed.workflow_id for death in deaths], [])
-        died = Died(kept=deaths)
+        outcome = DeathOutcome(kept=deaths)
     else:
-        died = part(engine, connection, deaths, opens=letters != "never")
+        outcome = split_by_strategy(engine, connection, deaths, opens=letters != "never")
     taking_out.take_out(connection, deaths, failure=failure, why=cause.message, by=by, now=now)
-    if died.kept:
-        died.opened = open_letters(
+    if outcome.kept:
+        outcome.opened = open_letters(
             connection,
-            died.kept,
+            outcome.kept,
             templates=engine.templates,
             settings=engine.settings,
             now=now,
             jitter=engine.jitter,
         )
-    return died
+    return outcome
 
 
-def log_taken(died: Died) -> None:
+def log_taken(outcome: DeathOutcome) -> None:
     """Say which letters were opened, and which steps got none."""
-    log_opened(died.opened)
-    for death in died.dropped:
+    log_opened(outcome.opened)
+    for death in outcome.dropped:
         log_given_up(death)

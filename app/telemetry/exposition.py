@@ -13,7 +13,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from app.telemetry.metrics import METRICS, Metric, Source
-from app.telemetry.tally import Series
+from app.telemetry.metrics_buffer import Series
 
 
 class Exposed(Collector):

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from app.telemetry.events import EVENTS, EventName
 from app.telemetry.metrics import LOGGED_EVENTS
-from app.telemetry.tally import count
+from app.telemetry.metrics_buffer import count
 
 LOGGER = "remand"
 

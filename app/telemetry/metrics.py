@@ -1,8 +1,8 @@
 """The catalogue of metrics.
 
 Names follow Prometheus: base units in the name, `_total` at the end of counters. Those of source `process`
-are counted where it happens (`tally.py`); those of source `database` are read when somebody asks. Labels are
-words with few values: names of handlers, queues and dependencies, never ids.
+are counted where it happens (`metrics_buffer.py`); those of source `database` are read when somebody asks.
+Labels are words with few values: names of handlers, queues and dependencies, never ids.
 """
 
 from __future__ import annotations

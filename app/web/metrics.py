@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route
 from app.domain.access import Permission
 from app.engine.figures import Looks
 from app.runtime import Runtime
-from app.telemetry import tally
+from app.telemetry import metrics_buffer
 from app.telemetry.exposition import Exposed, written
 from app.web.identity import require
 
@@ -23,7 +23,7 @@ def routes(runtime: Runtime) -> list[BaseRoute]:
     looks = Looks()
 
     def text(accept: str) -> tuple[bytes, str]:
-        series = looks.look(runtime.engine) | tally.counted()
+        series = looks.look(runtime.engine) | metrics_buffer.counted()
         return written(Exposed(lambda: series, "database", "process"), accept)
 
     async def metrics(request: Request) -> Response:

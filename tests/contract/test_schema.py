@@ -231,7 +231,8 @@ def superseded() -> set[str]:
 def test_a_function_whose_arguments_change_has_a_new_name(database: Database) -> None:
     # Under the same name it would stand beside the old one, and callers would have to say which they mean.
     twice = database.call(
-        "select proname from pg_proc where pronamespace = 'remand'::regnamespace group by 1 having count(*) > 1"
+        "select proname from pg_proc where pronamespace = 'remand'::regnamespace"
+        " group by 1 having count(*) > 1"
     )
 
     assert twice == []

@@ -14,8 +14,8 @@ import pytest
 from app.domain.breaker import DEFAULT_BREAKER, after_failures
 from app.domain.states import BreakerState
 from app.engine import breakers, operate
+from app.engine.attempt_counter import AttemptCounter
 from app.engine.breakers import Breakers, close_breaker, open_breaker, reset_breaker
-from app.engine.meter import Meter
 from app.engine.operate import Who
 from app.engine.pauses import pause_queue
 from app.engine.sweeps.ring import ring
@@ -465,8 +465,10 @@ def test_attempts_count_for_the_second_in_which_they_ended(rig: Rig) -> None:
     harness = rig(failures=3)
     harness.play()
     seconds = 1000.0
-    meter = Meter(harness.database, harness.engine.templates, harness.clock, seconds=lambda: seconds)
-    harness.worker.executor._meter = meter
+    counter = AttemptCounter(
+        harness.database, harness.engine.templates, harness.clock, seconds=lambda: seconds
+    )
+    harness.worker.executor._counter = counter
     harness.submit_many("t/one", range(50))
     harness.run_until_quiet()
 

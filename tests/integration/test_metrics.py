@@ -27,7 +27,7 @@ from app.store.ids import new_id
 from app.store.session import Database
 from app.store.tables import PARTITIONED
 from app.telemetry import metrics as m
-from app.telemetry import tally
+from app.telemetry import metrics_buffer
 from app.telemetry.exposition import Exposed, written
 from beat_schedule import BEAT_SCHEDULE
 from remand import PermanentError, RetryableError
@@ -47,7 +47,7 @@ Scrape = Callable[[], Numbers]
 @pytest.fixture(autouse=True)
 def _stopped() -> Iterator[None]:
     yield
-    tally.stop()
+    metrics_buffer.stop()
 
 
 @pytest.fixture
@@ -427,7 +427,7 @@ def test_a_database_that_is_away_is_an_error_and_no_old_numbers(harness: Harness
 
 def test_what_the_server_itself_counts_is_told_with_the_rest(web: Web) -> None:
     client = web.program("viewer", scopes=[Permission.METRICS_READ])
-    tally.count(m.BELLS, "steps", "sent")
+    metrics_buffer.count(m.BELLS, "steps", "sent")
 
     found = Numbers.of(client.get("/metrics").text)
 

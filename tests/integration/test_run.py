@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from app.domain.errors import DatabaseUnreachable
+from app.engine.leases import lease_slack
+from app.engine.process_table import ProcessTable
 from app.engine.run import Abandoned, Runner, _Alarm
-from app.engine.sweeps.rescue import lease_slack
-from app.engine.watch import Watch
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
 from remand import StepTimeout
 from remand.rules import BOOK
@@ -34,7 +34,7 @@ class Bench:
     """A runner of this process and a claim that it runs."""
 
     def __init__(
-        self, harness: Harness, queue: type[RunQueue] = RunQueue, watch: Watch | None = None
+        self, harness: Harness, queue: type[RunQueue] = RunQueue, processes: ProcessTable | None = None
     ) -> None:
         self.harness = harness
         harness.publish(shape("one", {"a": ()}))
@@ -47,7 +47,11 @@ class Bench:
             slack_seconds=lease_slack(harness.settings),
         )
         self.runner = Runner(
-            harness.handlers, self.queue, harness.settings, lambda _: BOOK, watch.sit() if watch else None
+            harness.handlers,
+            self.queue,
+            harness.settings,
+            lambda _: BOOK,
+            processes.acquire() if processes else None,
         )
 
     def claim(self, timeout_seconds: float) -> Claim:
@@ -346,12 +350,12 @@ def test_a_failure_is_kept_though_the_rules_of_its_template_cannot_be_read(bench
 
 @pytest.mark.parametrize("part", [lambda ctx: 1, asleep, lambda ctx: 1 / 0], ids=["good", "late", "bad"])
 def test_the_main_process_sees_what_runs_while_it_runs(harness: Harness, part: Any) -> None:
-    watch = Watch()
-    bench = Bench(harness, watch=watch)
+    processes = ProcessTable()
+    bench = Bench(harness, processes=processes)
     seen: list[Any] = []
 
     def looked_at(ctx: Any) -> Any:
-        [seat] = watch.seats()
+        [seat] = processes.slots()
         seen.append(seat.running)
         return part(ctx)
 
@@ -360,6 +364,6 @@ def test_the_main_process_sees_what_runs_while_it_runs(harness: Harness, part: A
     grace = harness.settings.hard_timeout_grace_seconds
     assert (seen[0].step, seen[0].attempt) == ("a", 1)
     assert grace < seen[0].kill_at - time.monotonic() + SHORT + 5 < grace + SHORT + 10
-    [seat] = watch.seats()
+    [seat] = processes.slots()
     assert (seat.running, [one.step for one in seat.ran]) == (None, ["a"]), "nobody has recorded it yet"
     assert isinstance(end, Completed | EndedBadly)

@@ -34,11 +34,12 @@ from app.domain.messages import TryAgain
 from app.domain.notices import Notice, NoticeKind
 from app.domain.queues import BUILT_IN
 from app.engine import redrive
+from app.engine.attempt_counter import AttemptCounter
 from app.engine.breakers import Breakers
-from app.engine.drain import Drain
-from app.engine.meter import Meter
+from app.engine.executor import Executor
 from app.engine.notify import enqueue
 from app.engine.operate import Who
+from app.engine.process_table import ProcessTable
 from app.engine.redrive.run import turn
 from app.engine.routing import Routing
 from app.engine.statistics import statistics
@@ -46,7 +47,6 @@ from app.engine.submit import Request, submit
 from app.engine.sweeps.notify import notify
 from app.engine.sweeps.partitions import partitions
 from app.engine.sweeps.requeue import requeue
-from app.engine.watch import Watch
 from app.runtime import Runtime
 from app.server import _uvicorn
 from app.store import breakers
@@ -117,17 +117,17 @@ def test_hard_timeout_grace_seconds_puts_off_the_kill_and_the_end_of_the_lease(
     harness_with: HarnessWith, grace: float
 ) -> None:
     harness = harness_with(hard_timeout_grace_seconds=grace, default_step_timeout_seconds=1000)
-    watch, seen = Watch(), []
-    harness.play(a=lambda ctx: seen.extend(watch.seats()))
-    drain = Drain(
+    processes, seen = ProcessTable(), []
+    harness.play(a=lambda ctx: seen.extend(processes.slots()))
+    drain = Executor(
         queue=harness.worker.queue,
         handlers=harness.handlers,
         routing=Routing(harness.engine.templates, harness.settings),
         bell=harness.bell,
         settings=harness.settings,
         breakers=Breakers(harness.engine),
-        meter=Meter(harness.database, harness.engine.templates, harness.clock),
-        watch=watch,
+        counter=AttemptCounter(harness.database, harness.engine.templates, harness.clock),
+        processes=processes,
     )
     harness.publish(ONE)
     harness.submit("t/one")
@@ -226,7 +226,7 @@ def test_heartbeat_interval_seconds_is_how_rarely_a_step_renews_its_lease(
 
 
 class Bystander:
-    """In the place of a worker's pulse and guard: writes down what it was asked to do."""
+    """In the place of a worker's pulse and supervisor: writes down what it was asked to do."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -241,18 +241,18 @@ def main_process(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
     def run(*, stopping: bool = False, **settings: Any) -> list[str]:
         runtime = SimpleNamespace(settings=Settings(**settings))
-        watch = Watch()
+        processes = ProcessTable()
         if stopping:
-            watch.stop()
+            processes.stop()
         monkeypatch.setattr(process, "runtime", lambda: runtime)
-        monkeypatch.setattr(process, "WATCH", watch)
+        monkeypatch.setattr(process, "PROCESSES", processes)
         monkeypatch.setattr(presence, "LOOK_SECONDS", 0)
         monkeypatch.setattr(presence._life, "presence", None)
         loop = presence.Presence(None)
         bystander = Bystander()
         looks = iter(range(10))
         waits = SimpleNamespace(wait=lambda seconds: next(looks, None) is None)
-        loop.pulse = loop.guard = bystander
+        loop.pulse = loop.supervisor = bystander
         loop._done = waits
         loop._loop()
         return bystander.calls

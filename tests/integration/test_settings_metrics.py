@@ -11,7 +11,7 @@ from celery.utils.dispatch import Signal
 
 from app.config import Settings
 from app.embedded.stack import free_port
-from app.telemetry import tally
+from app.telemetry import metrics_buffer
 from workers import metrics
 
 SIGNALS = ("worker_init", "worker_process_init", "worker_ready", "task_postrun", "worker_process_shutdown",
@@ -34,7 +34,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
     yield begin
     metrics.worker_shutdown.send(None)
-    assert not tally.counted()
+    assert not metrics_buffer.counted()
 
 
 def told(host: str, port: int) -> bool:
@@ -53,7 +53,7 @@ def test_metrics_port_is_where_a_worker_tells_what_it_counted(start: Start, coun
     start(port if counts else 0, "127.0.0.1")
 
     assert told("127.0.0.1", port) is counts
-    assert bool(tally.counted()) is counts
+    assert bool(metrics_buffer.counted()) is counts
 
 
 @pytest.mark.parametrize(("host", "answers"), [("127.0.0.1", [True, False]), ("127.0.0.2", [False, True])])

@@ -12,14 +12,15 @@ from uuid import UUID
 
 from app.config import Settings
 from app.domain.template import load_text
+from app.engine.attempt_counter import AttemptCounter
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
-from app.engine.drain import Drain, Drained
+from app.engine.executor import Drained, Executor
 from app.engine.fail import Applied, drain_failures
-from app.engine.meter import Meter
+from app.engine.leases import lease_slack
 from app.engine.routing import Routing
 from app.engine.submit import Request, submit, submit_many
-from app.engine.sweeps.rescue import Rescued, lease_slack, rescue
+from app.engine.sweeps.rescue import Rescued, rescue
 from app.engine.sweeps.ring import Rung, ring
 from app.store import dlq, steps, workflows
 from app.store.ids import new_id
@@ -86,14 +87,14 @@ class Worker:
             timeout_seconds=engine.settings.default_step_timeout_seconds,
             slack_seconds=lease_slack(engine.settings),
         )
-        self.executor = Drain(
+        self.executor = Executor(
             queue=self.queue,
             handlers=harness.handlers,
             routing=Routing(engine.templates, engine.settings),
             bell=engine.bell,
             settings=engine.settings,
             breakers=Breakers(engine),
-            meter=Meter(engine.database, engine.templates, engine.clock),
+            counter=AttemptCounter(engine.database, engine.templates, engine.clock),
             pause=lambda seconds: None,
         )
         engine.database.call(

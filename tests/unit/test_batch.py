@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from app.engine.batch import Batch, Ended, Steward
+from app.engine.batch import Batch, Ended, LongStepMonitor
 from app.store.run_queue import Claim, Completed, EndedBadly
 from remand.failure import capture
 from tests.support.waiting import eventually
@@ -86,7 +86,7 @@ def test_a_batch_is_held_up_only_by_a_handler_that_is_late_with_something_behind
 
 
 class Looked(Batch):
-    """A batch that counts how often the steward looks, and is held up when the test says so."""
+    """A batch that counts how often the monitor looks, and is held up when the test says so."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,34 +103,34 @@ def looked_again(batch: Looked) -> None:
     eventually(lambda: batch.looks >= before + 3)
 
 
-def test_the_steward_steps_in_only_when_something_is_held_up() -> None:
+def test_the_monitor_flushes_only_when_something_is_held_up() -> None:
     calls: list[Batch] = []
-    steward, batch = Steward(0.0, calls.append), Looked()
-    steward.watch(batch)
+    monitor, batch = LongStepMonitor(0.0, calls.append), Looked()
+    monitor.watch(batch)
 
     looked_again(batch)
     assert calls == []
     batch.late = True
     eventually(lambda: calls)
 
-    steward.watch(None)
+    monitor.watch(None)
     assert set(map(id, calls)) == {id(batch)}
 
 
 def test_nobody_looks_at_a_batch_that_is_not_watched_any_more() -> None:
     first, second = Looked(), Looked()
     calls: list[Batch] = []
-    steward = Steward(0.0, calls.append)
-    steward.watch(first)
+    monitor = LongStepMonitor(0.0, calls.append)
+    monitor.watch(first)
     looked_again(first)
-    steward.watch(None)
+    monitor.watch(None)
     first.late = True
     looks = first.looks
 
-    steward.watch(second)
+    monitor.watch(second)
     looked_again(second)
 
-    steward.watch(None)
+    monitor.watch(None)
     assert (first.looks, calls) == (looks, [])
 
 
@@ -138,37 +138,37 @@ def test_what_broke_a_step_in_is_raised_once_where_it_is_asked_for() -> None:
     batch = Looked()
     batch.late = True
 
-    def step_in(_: Batch) -> None:
+    def flush_early(_: Batch) -> None:
         batch.late = False
         raise ValueError("broken")
 
-    steward = Steward(0.0, step_in)
-    steward.raise_error()
-    steward.watch(batch)
+    monitor = LongStepMonitor(0.0, flush_early)
+    monitor.raise_error()
+    monitor.watch(batch)
     eventually(lambda: not batch.late)
     looked_again(batch)  # it lives on
-    steward.watch(None)
+    monitor.watch(None)
 
     with pytest.raises(ValueError, match="broken"):
-        steward.raise_error()
-    steward.raise_error()
+        monitor.raise_error()
+    monitor.raise_error()
 
 
-def test_whoever_stops_the_steward_waits_for_a_step_in_under_way() -> None:
+def test_whoever_stops_the_monitor_waits_for_a_flush_under_way() -> None:
     said: list[str] = []
     inside, go_on = threading.Event(), threading.Event()
 
-    def step_in(_: Batch) -> None:
+    def flush_early(_: Batch) -> None:
         inside.set()
         go_on.wait(10)
         said.append("stepped in")
 
     batch = Looked()
     batch.late = True
-    steward = Steward(0.0, step_in)
-    steward.watch(batch)
+    monitor = LongStepMonitor(0.0, flush_early)
+    monitor.watch(batch)
     assert inside.wait(10)
-    stopping = threading.Thread(target=then(lambda: steward.watch(None), lambda: said.append("stopped")))
+    stopping = threading.Thread(target=then(lambda: monitor.watch(None), lambda: said.append("stopped")))
     stopping.start()
     stopping.join(0.05)
     go_on.set()

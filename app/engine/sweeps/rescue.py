@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.config import Settings
 from app.engine import recording
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
+from app.engine.leases import lease_slack
 from app.engine.limits import limits_of
 from app.engine.sweeps.passing_over import act_passing_over
 from app.store import run_queue, sweeping
@@ -20,7 +20,7 @@ from app.store.run_queue import EndedBadly, Settled, fail_attempts
 from app.store.sweeping import Orphan
 from app.telemetry import log
 from app.telemetry.metrics import LOST_ATTEMPTS
-from app.telemetry.tally import count
+from app.telemetry.metrics_buffer import count
 from remand.errors import WorkerLost
 from remand.failure import capture
 
@@ -83,11 +83,6 @@ def settle_parked(engine: Engine, limit: int = BATCH) -> int:
     if passed:
         Breakers(engine).succeeded(passed)
     return sum(settled.counted for settled in came)
-
-
-def lease_slack(settings: Settings) -> float:
-    """Return what a lease adds to the step's timeout, seconds: the kill grace and time to record the end."""
-    return settings.hard_timeout_grace_seconds + 30.0
 
 
 def _fail(engine: Engine, orphans: list[Orphan]) -> int:

@@ -18,7 +18,7 @@ from app.store import sweep_runs
 from app.store.sweep_runs import Noted
 from app.telemetry import log
 from app.telemetry.metrics import SWEEP_SECONDS
-from app.telemetry.tally import observe
+from app.telemetry.metrics_buffer import observe
 from remand.errors import RemandError
 from remand.redact import redact_text
 

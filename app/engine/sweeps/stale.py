@@ -16,7 +16,7 @@ from app.domain.notices import Notice, NoticeKind
 from app.domain.staleness import Health, Why
 from app.domain.states import DeadReason
 from app.engine.context import Engine
-from app.engine.fail import Died
+from app.engine.fail import DeathOutcome
 from app.engine.notify import enqueue_many
 from app.engine.recording import in_halves
 from app.engine.staleness import settings_of
@@ -29,7 +29,7 @@ from app.store.session import NOT_NOW, Connection
 from app.store.staleness import Standing
 from app.telemetry import log
 from app.telemetry.metrics import TIME_UNTIL_STALE
-from app.telemetry.tally import observe
+from app.telemetry.metrics_buffer import observe
 
 # All that is stale or unwarned is judged at each look: a few looks must do, even for a million.
 FOUND_AT_ONCE: Final = 200_000
@@ -114,27 +114,29 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
         due = [
             one for one in staleness.standings(connection, held, settings_of(engine), now) if one.takes_out
         ]
-        died = [
+        outcomes = [
             *_take(engine, connection, [one for one in due if one.action == "dlq"], now, letters=True),
             *_take(engine, connection, [one for one in due if one.action == "error"], now, letters=False),
         ]
         ended = [one for one in due if one.action == "error"]
         told = [_notice(one, NoticeKind.WORKFLOW_STALE) for one in ended]
         enqueue_many(connection, engine.settings, told, now)
-    for one in died:
-        log_taken(one)
+    for outcome in outcomes:
+        log_taken(outcome)
     for taken in due:
         observe(TIME_UNTIL_STALE, (now - min(taken.born_at, taken.since)).total_seconds(), taken.why)
-    return _workflows(one.kept for one in died), _workflows(one.dropped for one in died)
+    return _workflows(outcome.kept for outcome in outcomes), _workflows(
+        outcome.dropped for outcome in outcomes
+    )
 
 
 def _take(
     engine: Engine, connection: Connection, due: Sequence[Standing], now: datetime, *, letters: bool
-) -> list[Died]:
+) -> list[DeathOutcome]:
     how: Letters = "by_strategy" if letters else "never"
     unheard = [one.workflow_id for one in due if one.why is Why.WORKER_UNAVAILABLE]
     of = staleness.unheard_steps(connection, unheard, settings_of(engine), now)
-    died = [
+    outcomes = [
         take_out(
             engine,
             connection,
@@ -148,8 +150,8 @@ def _take(
         for queue, steps in sorted(of.items())
     ]
     for cause, ids in _by_cause(due).items():
-        died.append(take_out(engine, connection, ids, cause, by=_BY, now=now, letters=how))
-    return died
+        outcomes.append(take_out(engine, connection, ids, cause, by=_BY, now=now, letters=how))
+    return outcomes
 
 
 def unavailable(queue: str) -> Cause:

@@ -15,11 +15,11 @@ import psycopg2
 import pytest
 
 from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
-from app.engine.guard import Guard
+from app.engine.child_supervisor import ChildSupervisor
+from app.engine.process_table import ProcessTable, Running
 from app.engine.routing import Routing
-from app.engine.watch import Running, Watch
 from app.runtime import Runtime
-from app.store import traffic
+from app.store import attempt_counts
 from app.store.ids import new_id
 from app.store.run_queue import Claim, Completed
 from app.store.workflows import lock_workflow
@@ -75,7 +75,9 @@ def test_a_failure_is_kept_when_the_database_goes_away_in_its_batch(harness: Har
     assert [(one.attempt, one.outcome) for one in harness.attempts(bad)] == [(1, "failed")]
 
 
-def test_what_the_steward_records_is_not_given_back_meanwhile(harness_with: Callable[..., Harness]) -> None:
+def test_what_the_long_step_monitor_records_is_not_given_back_meanwhile(
+    harness_with: Callable[..., Harness],
+) -> None:
     """Both threads lose the database; the main thread has it back first and asks what it holds."""
     stepped_in, given_back = threading.Event(), threading.Event()
     harness = harness_with(flush_after_seconds=0.01)
@@ -88,14 +90,14 @@ def test_what_the_steward_records_is_not_given_back_meanwhile(harness_with: Call
     queue = warm(harness, play)
     short, long = harness.submit_many("t/one", ["short", "long"])
     settle, give_back = queue.settle, queue.give_back_unknown
-    away = {"remand-steward", "MainThread"}
+    away = {"remand-long-steps", "MainThread"}
 
     def settle_late(*arguments: Any) -> Any:
         name = threading.current_thread().name
         if name in away:
             away.remove(name)
             raise DatabaseUnreachable("away")
-        if name == "remand-steward":
+        if name == "remand-long-steps":
             stepped_in.set()
             given_back.wait(_BARRED_SECONDS)
         return settle(*arguments)
@@ -232,7 +234,7 @@ def test_counts_that_cannot_be_added_keep_no_result_waiting(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(traffic, "count", refuse)
+        patch.setattr(attempt_counts, "count", refuse)
         harness.drain()
 
     assert [harness.attempts(one)[0].outcome for one in ids] == ["complete", "failed"]
@@ -303,10 +305,10 @@ def test_a_step_that_cannot_even_be_claimed_waits_and_stops_nobody(harness: Harn
 def test_a_template_that_cannot_be_read_keeps_no_step_from_running(harness: Harness) -> None:
     warm(harness)
     workflow_id = harness.submit("t/one", "good")
-    meter = harness.worker.executor._meter
-    meter._sources.clear()
-    get = meter._templates.get
-    meter._templates.get = broken(get, TypeError("a key of a later version"))  # type: ignore[method-assign]
+    counter = harness.worker.executor._counter
+    counter._sources.clear()
+    get = counter._templates.get
+    counter._templates.get = broken(get, TypeError("a key of a later version"))  # type: ignore[method-assign]
 
     harness.drain()
 
@@ -350,11 +352,11 @@ def test_a_step_that_says_it_was_cancelled_but_was_not_has_failed(harness: Harne
 def test_only_the_echo_of_a_stop_is_an_interruption(
     harness: Harness, database_url: str, raised: Callable[[], None], asked: bool, outcome: str
 ) -> None:
-    watch = Watch()
+    processes = ProcessTable()
     settings = harness.settings.model_copy(update={"database_url": database_url})
     runtime = Runtime(settings, bell=harness.bell, clock=harness.clock)
-    drain = runtime.drain(harness.worker.id, watch, harness.handlers)
-    place = watch.sit()
+    drain = runtime.drain(harness.worker.id, processes, harness.handlers)
+    place = processes.acquire()
 
     def play(_ctx: Any) -> None:
         if asked:
@@ -373,14 +375,14 @@ def test_only_the_echo_of_a_stop_is_an_interruption(
 
 def test_worker_that_stops_claims_nothing_more(harness: Harness, database_url: str) -> None:
     # Its own bells may still reach it: that of a step which it has just given back.
-    watch = Watch()
+    processes = ProcessTable()
     settings = harness.settings.model_copy(update={"database_url": database_url})
     runtime = Runtime(settings, bell=harness.bell, clock=harness.clock)
-    drain = runtime.drain(harness.worker.id, watch, harness.handlers)
+    drain = runtime.drain(harness.worker.id, processes, harness.handlers)
     harness.publish(shape("one", {"a": ()}))
     order = harness.play()
     workflow_id = harness.submit("t/one", "x")
-    watch.stop()
+    processes.stop()
 
     drained = drain.run("steps")
     runtime.database.dispose()
@@ -418,14 +420,18 @@ def test_a_dead_process_is_no_failure_that_a_template_sends_to_a_person(harness:
     harness.publish(shape("one", {"a": ()}, retry={"policies": {"resource": "never"}}))
     workflow_id = harness.submit("t/one")
     harness.worker.queue.claim("steps", 1)
-    watch = Watch()
-    watch.sit().show(Running(workflow_id, "a", 1, math.inf))
+    processes = ProcessTable()
+    processes.acquire().show(Running(workflow_id, "a", 1, math.inf))
     routing = Routing(harness.engine.templates, harness.settings)
-    guard = Guard(
-        watch, harness.worker.queue, harness.bell, lambda end: routing.route([end])[0], lambda _: "SIGKILL"
+    supervisor = ChildSupervisor(
+        processes,
+        harness.worker.queue,
+        harness.bell,
+        lambda end: routing.route([end])[0],
+        lambda _: "SIGKILL",
     )
 
-    guard.look()
+    supervisor.look()
 
     assert harness.bell.take()[-1] == "retry.immediate"
     assert harness.drain_failures("immediate").retried == 1

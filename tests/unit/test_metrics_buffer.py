@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.telemetry import log, tally
+from app.telemetry import log, metrics_buffer
 from app.telemetry.exposition import Exposed, written
 from app.telemetry.metrics import BATCH_STEPS, BELLS, LOGGED_EVENTS, METRICS, SETTLE_SECONDS
-from app.telemetry.tally import MAX_SERIES, OTHER, Series, Tally
+from app.telemetry.metrics_buffer import MAX_SERIES, OTHER, MetricsBuffer, Series
 
 
 @pytest.fixture(autouse=True)
 def _stopped() -> Iterator[None]:
-    tally.stop()
+    metrics_buffer.stop()
     yield
-    tally.stop()
+    metrics_buffer.stop()
 
 
 def text(series: Series) -> list[str]:
@@ -24,22 +24,22 @@ def text(series: Series) -> list[str]:
 
 
 def test_nothing_is_counted_before_the_start() -> None:
-    tally.count(BELLS, "steps", "sent")
-    tally.observe(SETTLE_SECONDS, 1.0)
-    tally.flush(now=True)
-    assert tally.counted() == {}
+    metrics_buffer.count(BELLS, "steps", "sent")
+    metrics_buffer.observe(SETTLE_SECONDS, 1.0)
+    metrics_buffer.flush(now=True)
+    assert metrics_buffer.counted() == {}
 
 
 def test_what_has_no_labels_begins_at_zero() -> None:
-    tally.start()
-    assert "remand_settle_duration_seconds_count 0.0" in text(tally.counted())
+    metrics_buffer.start()
+    assert "remand_settle_duration_seconds_count 0.0" in text(metrics_buffer.counted())
 
 
 def test_a_histogram_is_exposed_cumulated() -> None:
-    tally.start()
+    metrics_buffer.start()
     for size in (1, 2, 2, 7, 5000):
-        tally.observe(BATCH_STEPS, size)
-    lines = [line for line in text(tally.counted()) if line.startswith("remand_batch_steps")]
+        metrics_buffer.observe(BATCH_STEPS, size)
+    lines = [line for line in text(metrics_buffer.counted()) if line.startswith("remand_batch_steps")]
     assert lines[:3] == [
         'remand_batch_steps_bucket{le="1.0"} 1.0',
         'remand_batch_steps_bucket{le="2.0"} 3.0',
@@ -61,7 +61,7 @@ def test_every_metric_is_there_with_its_meaning_even_while_nothing_was_counted()
 
 
 def test_too_many_values_of_a_label_are_counted_as_one() -> None:
-    counts = Tally()
+    counts = MetricsBuffer()
     for number in range(MAX_SERIES + 20):
         counts.count(BELLS, (f"q{number}", "sent"), 1)
     seen = counts.seen()
@@ -79,42 +79,42 @@ def test_what_cannot_be_told_is_kept_and_told_later() -> None:
         told.append(series)
         return {} if takes.pop(0) else series
 
-    tally.start(tell)
-    tally.count(BELLS, "steps", "sent", by=3)
-    tally.flush(now=True)
-    assert tally.counted()[BELLS.name, ("steps", "sent")] == [3]
-    tally.count(BELLS, "steps", "sent")
-    tally.flush(now=True)
+    metrics_buffer.start(tell)
+    metrics_buffer.count(BELLS, "steps", "sent", by=3)
+    metrics_buffer.flush(now=True)
+    assert metrics_buffer.counted()[BELLS.name, ("steps", "sent")] == [3]
+    metrics_buffer.count(BELLS, "steps", "sent")
+    metrics_buffer.flush(now=True)
     assert told[-1][BELLS.name, ("steps", "sent")] == [4]
-    assert tally.counted() == {}
+    assert metrics_buffer.counted() == {}
 
 
 def test_it_is_told_about_once_a_second() -> None:
     told: list[Series] = []
-    tally.start(lambda series: told.append(series) or {})
+    metrics_buffer.start(lambda series: told.append(series) or {})
     for _ in range(100):
-        tally.count(BELLS, "steps", "sent")
-        tally.flush()
+        metrics_buffer.count(BELLS, "steps", "sent")
+        metrics_buffer.flush()
     assert len(told) <= 2
 
 
 def test_a_child_does_not_count_again_what_its_parent_has() -> None:
-    tally.start()
-    tally.count(BELLS, "steps", "sent")
+    metrics_buffer.start()
+    metrics_buffer.count(BELLS, "steps", "sent")
     pid = os.fork()
     if pid == 0:
-        os._exit(0 if tally.counted() == {} else 1)
+        os._exit(0 if metrics_buffer.counted() == {} else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert tally.counted()[BELLS.name, ("steps", "sent")] == [1]
+    assert metrics_buffer.counted()[BELLS.name, ("steps", "sent")] == [1]
 
 
 def test_counts_of_another_version_of_the_code_are_left_out() -> None:
-    counts = Tally()
+    counts = MetricsBuffer()
     counts.add({("remand_from_tomorrow_total", ()): [1.0], (BELLS.name, ("a", "sent")): [2.0]})
     assert counts.seen() == {(BELLS.name, ("a", "sent")): [2.0]}
 
 
 def test_an_event_counts_whether_or_not_its_level_is_written() -> None:
-    tally.start()
+    metrics_buffer.start()
     log("breaker.half_open", breaker="x")
-    assert tally.counted()[LOGGED_EVENTS.name, ("breaker.half_open",)] == [1]
+    assert metrics_buffer.counted()[LOGGED_EVENTS.name, ("breaker.half_open",)] == [1]

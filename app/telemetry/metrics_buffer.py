@@ -26,7 +26,7 @@ MAX_LABEL: Final = 200
 FLUSH_SECONDS: Final = 1.0
 
 
-class Tally:
+class MetricsBuffer:
     """Counts in memory. Every method is safe to call from several threads."""
 
     def __init__(self) -> None:
@@ -85,65 +85,65 @@ class Tally:
 class _Process:
     """What this process counts into, and whom it tells."""
 
-    tally: Tally | None = None
+    buffer: MetricsBuffer | None = None
     tell: Callable[[Series], Series] | None = None
     due = 0.0
 
 
-def start(tell: Callable[[Series], Series] | None = None) -> Tally:
+def start(tell: Callable[[Series], Series] | None = None) -> MetricsBuffer:
     """Count from now on; return where.
 
     `tell`: takes the counts over and returns what it could not; None: they stay here.
     """
-    _Process.tally = Tally()
+    _Process.buffer = MetricsBuffer()
     _Process.tell = tell
     for metric in METRICS.values():
         if metric.source == "process" and not metric.labels:
             # A counter that appears with its first event has no increase: it begins at 0.
-            _Process.tally.add({(metric.name, ()): [0.0] * metric.width})
-    return _Process.tally
+            _Process.buffer.add({(metric.name, ()): [0.0] * metric.width})
+    return _Process.buffer
 
 
 def stop() -> None:
     """Count no more."""
-    _Process.tally = _Process.tell = None
+    _Process.buffer = _Process.tell = None
 
 
 def counted() -> Series:
     """Return what this process has counted and told nobody."""
-    return {} if _Process.tally is None else _Process.tally.seen()
+    return {} if _Process.buffer is None else _Process.buffer.seen()
 
 
 def count(metric: Metric, *labels: str, by: float = 1) -> None:
     """Add to a counter of this process."""
-    if _Process.tally is not None:
-        _Process.tally.count(metric, labels, by)
+    if _Process.buffer is not None:
+        _Process.buffer.count(metric, labels, by)
 
 
 def observe(metric: Metric, value: float, *labels: str) -> None:
     """Add a value, in the unit of the name, to a histogram of this process."""
-    if _Process.tally is not None:
-        _Process.tally.observe(metric, labels, value)
+    if _Process.buffer is not None:
+        _Process.buffer.observe(metric, labels, value)
 
 
 def flush(*, now: bool = False) -> None:
     """Tell what was counted, if it is time or at once; what cannot be told is kept. Never raises."""
-    tally, tell = _Process.tally, _Process.tell
-    if tally is None or tell is None:
+    buffer, tell = _Process.buffer, _Process.tell
+    if buffer is None or tell is None:
         return
     at = time.monotonic()
     if not now and at < _Process.due:
         return
     _Process.due = at + FLUSH_SECONDS
-    series = tally.take()
+    series = buffer.take()
     if series:
-        tally.add(tell(series))
+        buffer.add(tell(series))
 
 
 def _afresh() -> None:
     # Another thread of the parent may have held the lock; what it counted is the parent's to tell.
-    if _Process.tally is not None:
-        _Process.tally = Tally()
+    if _Process.buffer is not None:
+        _Process.buffer = MetricsBuffer()
 
 
 os.register_at_fork(after_in_child=_afresh)

@@ -1,4 +1,4 @@
-"""The meter's counts, shared by a drain and its steward."""
+"""The counter's counts, shared by a drain and its monitor."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from uuid import UUID
 import pytest
 
 from app.clock import DatabaseClock
-from app.engine import meter as metering
-from app.engine.meter import Meter
-from app.store import traffic
+from app.engine import attempt_counter
+from app.engine.attempt_counter import AttemptCounter
+from app.store import attempt_counts
+from app.store.attempt_counts import Source
 from app.store.run_queue import Claim
-from app.store.traffic import Source
 from tests.support.waiting import eventually
 
 COUNTED = 60_000
@@ -39,37 +39,41 @@ def test_what_one_thread_counts_while_another_flushes_is_counted_once(
             added[source.handler] += number
         turns.set()
 
-    monkeypatch.setattr(traffic, "count", count)
-    monkeypatch.setattr(metering, "source_of", lambda _template, step, _handler: Source("n", step, "d"))
+    monkeypatch.setattr(attempt_counts, "count", count)
+    monkeypatch.setattr(
+        attempt_counter, "source_of", lambda _template, step, _handler: Source("n", step, "d")
+    )
     templates: Any = SimpleNamespace(get=lambda _id: SimpleNamespace(template=None))
     seconds = iter(range(10**9))
-    meter = Meter(cast("Any", None), templates, DatabaseClock(), seconds=lambda: float(next(seconds)))
+    counter = AttemptCounter(
+        cast("Any", None), templates, DatabaseClock(), seconds=lambda: float(next(seconds))
+    )
     claims = [a_claim(number) for number in range(50)]
-    meter.learn(claims)
+    counter.learn(claims)
     over = threading.Event()
     errors: list[Exception] = []
 
     def flush() -> None:
         while not over.is_set():
             try:
-                meter.flush(now=True)
+                counter.flush(now=True)
             except Exception as error:
                 errors.append(error)
                 return
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
-    steward = threading.Thread(target=flush)
-    steward.start()
+    monitor = threading.Thread(target=flush)
+    monitor.start()
     try:
         for number in range(COUNTED):
-            meter.count(claims[number % len(claims)])
+            counter.count(claims[number % len(claims)])
         eventually(turns.is_set, timeout=30)
     finally:
         sys.setswitchinterval(interval)
         over.set()
-        steward.join()
-    meter.flush(now=True)
+        monitor.join()
+    counter.flush(now=True)
 
     assert errors == []
     assert sum(added.values()) == COUNTED

@@ -15,12 +15,12 @@ from uuid import UUID
 from app.domain.queues import queue_of
 from app.engine import recording
 from app.engine.bell import Bell
-from app.engine.watch import Ran, Running, Seat, Watch
+from app.engine.process_table import ProcessTable, Ran, Running, Slot
 from app.store.run_queue import EndedBadly, RunQueue
 from app.store.session import NOT_NOW
 from app.telemetry import log
 from app.telemetry.metrics import LOST_ATTEMPTS
-from app.telemetry.tally import count
+from app.telemetry.metrics_buffer import count
 from remand.errors import StepTimeout, WorkerLost
 from remand.failure import Failure, capture
 
@@ -28,12 +28,12 @@ GONE = "it is gone"
 _RAN = "the step had run, and its process died before it was recorded how it ended"
 
 
-class Guard:
+class ChildSupervisor:
     """The main process's view of its children."""
 
     def __init__(
         self,
-        watch: Watch,
+        processes: ProcessTable,
         queue: RunQueue,
         bell: Bell,
         route: Callable[[EndedBadly], EndedBadly],
@@ -45,7 +45,7 @@ class Guard:
 
         `grace_seconds`: how long a process that was asked to end by itself may still run its step.
         """
-        self._watch = watch
+        self._processes = processes
         self._queue = queue
         self._bell = bell
         self._route = route
@@ -63,80 +63,80 @@ class Guard:
         """
         dealt = 0
         now = time.monotonic()
-        for seat in list(self._watch.seats()):
-            ended = self._how_ended(seat.pid)
+        for slot in list(self._processes.slots()):
+            ended = self._how_ended(slot.pid)
             if ended is not None:
-                self._bury(seat, ended)
+                self._bury(slot, ended)
                 dealt += 1
-            elif seat.running is not None and now >= seat.running.kill_at:
-                self._kill(seat, seat.running)
-            elif seat.leaving_since is not None and now >= seat.leaving_since + self._grace:
-                self._interrupt(seat)
+            elif slot.running is not None and now >= slot.running.kill_at:
+                self._kill(slot, slot.running)
+            elif slot.leaving_since is not None and now >= slot.leaving_since + self._grace:
+                self._interrupt(slot)
         return dealt
 
     def interrupt_all(self) -> None:
         """Kill the processes that still run a step when a shutdown can wait no longer; counted as nothing."""
-        for seat in self._watch.seats():
-            self._interrupt(seat)
+        for slot in self._processes.slots():
+            self._interrupt(slot)
 
     def runs_here(self) -> bool:
         """Return whether a step runs in this process itself, where nothing but its end interrupts it."""
-        return any(seat.running is not None and seat.pid == os.getpid() for seat in self._watch.seats())
+        return any(slot.running is not None and slot.pid == os.getpid() for slot in self._processes.slots())
 
     def close(self) -> None:
         """End what still runs as interrupted and give everything back; the children must be dead or idle."""
-        seats = list(self._watch.seats())
-        cut = [_key(one) for seat in seats for one in (*seat.ran, seat.running) if one is not None]
+        slots = list(self._processes.slots())
+        cut = [_key(one) for slot in slots for one in (*slot.ran, slot.running) if one is not None]
         rung = self._queue.interrupt(cut) if cut else []
         rung += self._queue.give_back_of(None)
         self._bell.ring(rung)
         if rung:
             log("claims.given_back", queue=",".join(sorted(set(rung))), count=len(cut), reason="shutdown")
 
-    def _kill(self, seat: Seat, running: Running) -> None:
-        if seat.pid == os.getpid() or self._killed.get(seat.pid) == running:
+    def _kill(self, slot: Slot, running: Running) -> None:
+        if slot.pid == os.getpid() or self._killed.get(slot.pid) == running:
             # A pool without processes of its own cannot be interrupted: its lease ends it.
             return
-        self._killed[seat.pid] = running
-        os.kill(seat.pid, signal.SIGKILL)
+        self._killed[slot.pid] = running
+        os.kill(slot.pid, signal.SIGKILL)
         log(
             "step.killed",
             workflow_id=str(running.workflow_id),
             step=running.step,
             attempt=running.attempt,
-            pid=seat.pid,
+            pid=slot.pid,
         )
 
-    def _interrupt(self, seat: Seat) -> None:
-        if seat.running is not None and seat.pid != os.getpid() and seat.pid not in self._interrupted:
-            self._interrupted[seat.pid] = seat.running
-            os.kill(seat.pid, signal.SIGKILL)
+    def _interrupt(self, slot: Slot) -> None:
+        if slot.running is not None and slot.pid != os.getpid() and slot.pid not in self._interrupted:
+            self._interrupted[slot.pid] = slot.running
+            os.kill(slot.pid, signal.SIGKILL)
 
-    def _bury(self, seat: Seat, ended: str) -> None:
-        running = () if seat.running is None else (seat.running,)
+    def _bury(self, slot: Slot, ended: str) -> None:
+        running = () if slot.running is None else (slot.running,)
         cut: tuple[Ran | Running, ...] = ()
-        if seat.pid in self._interrupted:
+        if slot.pid in self._interrupted:
             # Maybe not what it ran when it was killed; but what it ran then was killed by us.
-            cut = (*seat.ran, *running)
-        elif seat.leaving_since is not None:
-            cut = seat.ran
+            cut = (*slot.ran, *running)
+        elif slot.leaving_since is not None:
+            cut = slot.ran
         rung = self._queue.interrupt([_key(one) for one in cut]) if cut else []
-        rung += self._fail(seat, [one for one in (*seat.ran, *running) if one not in cut], ended)
-        but = [(one.workflow_id, one.step) for one in (*seat.ran, *running)]
-        rung += self._queue.give_back_of(seat.pid, but=but)
-        self._watch.free(seat.index)
-        self._killed.pop(seat.pid, None)
-        self._interrupted.pop(seat.pid, None)
+        rung += self._fail(slot, [one for one in (*slot.ran, *running) if one not in cut], ended)
+        but = [(one.workflow_id, one.step) for one in (*slot.ran, *running)]
+        rung += self._queue.give_back_of(slot.pid, but=but)
+        self._processes.free(slot.index)
+        self._killed.pop(slot.pid, None)
+        self._interrupted.pop(slot.pid, None)
         self._bell.ring(rung)
 
-    def _fail(self, seat: Seat, attempts: Sequence[Ran | Running], ended: str) -> list[str]:
+    def _fail(self, slot: Slot, attempts: Sequence[Ran | Running], ended: str) -> list[str]:
         """Record what the dead process ran, now or unrecorded, and return the queues that got work."""
         ends = []
         for one in attempts:
-            if one != seat.running:
+            if one != slot.running:
                 ends.append(self._lost(one, f"{_RAN}: {ended}"))
                 continue
-            end = self._end(seat.pid, seat.running, ended)
+            end = self._end(slot.pid, slot.running, ended)
             # A lost process says nothing of the step: as in the rescue sweep, no template decides on it.
             ends.append(self._route(end) if end.outcome == "timed_out" else end)
         if not ends:
@@ -150,7 +150,7 @@ class Guard:
                 workflow_id=str(end.workflow_id),
                 step=end.step,
                 attempt=end.attempt,
-                pid=seat.pid,
+                pid=slot.pid,
                 reason=ended,
             )
         return sorted({queue_of(end.policy) for end in counted.values()})

@@ -17,20 +17,20 @@ from app.config import Settings
 from app.domain.errors import Busy, DatabaseUnreachable
 from app.domain.queues import queue_of
 from app.engine import recording
+from app.engine.attempt_counter import AttemptCounter
 from app.engine.audience import Audience
-from app.engine.batch import Batch, Ended, Steward
+from app.engine.batch import Batch, Ended, LongStepMonitor
+from app.engine.batch_sizer import BatchSizer
 from app.engine.bell import Bell
 from app.engine.breakers import Breakers
-from app.engine.meter import Meter
-from app.engine.pace import Pace
+from app.engine.process_table import ProcessTable
 from app.engine.recording import Key
 from app.engine.routing import Routing
 from app.engine.run import Abandoned, End, Interrupted, Runner
 from app.engine.unknown import list_unknown
-from app.engine.watch import Watch
 from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue, Settled
 from app.store.session import NOT_NOW
-from app.telemetry import log, tally
+from app.telemetry import log, metrics_buffer
 from app.telemetry.metrics import (
     BATCH_STEPS,
     CLAIM_SECONDS,
@@ -69,8 +69,8 @@ class Drained:
     rung: set[str] = field(default_factory=set)
 
 
-class Drain:
-    """The executor of one process. One drain at a time; state that lasts is the pace and the connections."""
+class Executor:
+    """The executor of one process. One drain at a time; state that lasts is the sizer and the connections."""
 
     def __init__(
         self,
@@ -81,12 +81,12 @@ class Drain:
         bell: Bell,
         settings: Settings,
         breakers: Breakers,
-        meter: Meter,
-        watch: Watch | None = None,
+        counter: AttemptCounter,
+        processes: ProcessTable | None = None,
         audience: Audience | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`watch`: the worker's shared memory; None: no main process looks after this one.
+        """Take a free slot in `processes`; None: no main process looks after this one.
 
         `audience`: told of every attempt.
         """
@@ -95,14 +95,14 @@ class Drain:
         self._bell = bell
         self._settings = settings
         self._breakers = breakers
-        self._meter = meter
-        self._watch = watch
+        self._counter = counter
+        self._processes = processes
         self._audience = audience
         self._pause = pause
-        self._pace = Pace(settings.batch_size, settings.batch_budget_seconds)
-        self._place = watch.sit() if watch is not None else None
-        self._runner = Runner(handlers, queue, settings, routing.book, self._place)
-        self._steward = Steward(settings.flush_after_seconds, self._step_in)
+        self._sizer = BatchSizer(settings.batch_size, settings.batch_budget_seconds)
+        self._slot = processes.acquire() if processes is not None else None
+        self._runner = Runner(handlers, queue, settings, routing.book, self._slot)
+        self._monitor = LongStepMonitor(settings.flush_after_seconds, self._flush_early)
         self._report = Drained("")
         self._noting = threading.Lock()
         self._batch = Batch()
@@ -123,7 +123,7 @@ class Drain:
         self._report = Drained(queue)
         started = time.monotonic()
         until = started + self._settings.drain_slice_seconds
-        self._steward.watch(self._batch)
+        self._monitor.watch(self._batch)
         try:
             with self._runner.ready():
                 self._reconcile()
@@ -137,7 +137,7 @@ class Drain:
             self._abandon(error)
             raise
         finally:
-            self._steward.watch(None)
+            self._monitor.watch(None)
             self._give_back(self._batch.take_todo())
         self._report.seconds = time.monotonic() - started
         log("drain.ended", **_fields(self._report))
@@ -149,11 +149,11 @@ class Drain:
         self._claim(queue)
         while self._batch.waiting():
             self._run_batch(queue)
-            self._steward.raise_error()
+            self._monitor.raise_error()
             last = self._is_over(until)
             waiting = self._batch.waiting()
             queues_up = time.monotonic() - self._claimed_at >= FOLLOW_SECONDS
-            k = 0 if last or queues_up else max(0, self._pace.k(queue) - waiting)
+            k = 0 if last or queues_up else max(0, self._sizer.size(queue) - waiting)
             self._take(self._record(self._batch.take_ended(), queue, k).claims)
             self._reconcile()
             if last or self._is_stuck():
@@ -203,17 +203,17 @@ class Drain:
             if isinstance(end, Interrupted):
                 self._interrupt(claim)
             took = time.monotonic() - begun
-            tally.observe(STEP_SECONDS, took, claim.handler, _outcome(end))
+            metrics_buffer.observe(STEP_SECONDS, took, claim.handler, _outcome(end))
             spent += took
             ran += 1
-            self._meter.count(claim)
-            is_full = self._place is not None and self._place.is_full
+            self._counter.count(claim)
+            is_full = self._slot is not None and self._slot.is_full
             if claim.commit_each or spent > self._settings.flush_after_seconds or is_full:
                 break
-        self._pace.note(queue, spent, ran)
+        self._sizer.note(queue, spent, ran)
         if ran:
             self._report.batches += 1
-            tally.observe(BATCH_STEPS, ran)
+            metrics_buffer.observe(BATCH_STEPS, ran)
 
     def _run(self, claim: Claim) -> End:
         if isinstance(claim.parents, str):
@@ -235,8 +235,8 @@ class Drain:
     def _interrupt(self, claim: Claim) -> None:
         key = (claim.workflow_id, claim.step, claim.attempt)
         self._ring(self._patiently(lambda: self._queue.interrupt([key])))
-        if self._place is not None:
-            self._place.recorded([key])
+        if self._slot is not None:
+            self._slot.recorded([key])
         self._note(given_back=1)
 
     def _claim(self, queue: str) -> None:
@@ -244,12 +244,12 @@ class Drain:
         if self._is_stopping():
             # The bell of what this worker gave back may reach it, too: nobody would end such a step.
             return
-        k = self._pace.k(queue)
+        k = self._sizer.size(queue)
         self._claimed_at = time.monotonic()
         claims = self._claim_up_to(queue, k)
-        tally.observe(CLAIM_SECONDS, time.monotonic() - self._claimed_at)
+        metrics_buffer.observe(CLAIM_SECONDS, time.monotonic() - self._claimed_at)
         for claim in claims:
-            tally.observe(CLAIM_WAIT_SECONDS, claim.waited_seconds, queue)
+            metrics_buffer.observe(CLAIM_WAIT_SECONDS, claim.waited_seconds, queue)
         # A suspect, which has been attempted before, is claimed alone however many wait behind it.
         self._maybe_more = len(claims) == k or any(claim.attempt > 1 for claim in claims)
         self._note(claimed=len(claims))
@@ -303,7 +303,7 @@ class Drain:
 
     def _take(self, claims: list[Claim]) -> None:
         self._batch.add(claims)
-        self._patiently(lambda: self._meter.learn(claims))
+        self._patiently(lambda: self._counter.learn(claims))
 
     def _record(self, ended: Ended, queue: str, k: int) -> Settled:
         try:
@@ -315,7 +315,7 @@ class Drain:
     def _record_all(self, ended: Ended, queue: str, k: int) -> Settled:
         came = recording.Settling()
         # What fails is judged by how much was tried: that must be known before.
-        self._meter.flush(now=bool(ended.bad))
+        self._counter.flush(now=bool(ended.bad))
         if ended.good:
             came = self._settle(ended, queue, k)
             settled = came.settled
@@ -335,7 +335,7 @@ class Drain:
             left = self._record_failures(bad, came.unknown)
         left += self._keep_forbidden(came)
         self._mark_recorded(ended, left)
-        tally.flush()
+        metrics_buffer.flush()
         return came.settled
 
     def _keep_forbidden(self, came: recording.Settling) -> list[Key]:
@@ -365,9 +365,9 @@ class Drain:
             self._pass_on(queue)
 
     def _mark_recorded(self, ended: Ended, left: list[Key]) -> None:
-        if self._place is not None:
+        if self._slot is not None:
             ran: list[Claim | EndedBadly] = [*(done.claim for done in ended.good), *ended.bad]
-            self._place.recorded(
+            self._slot.recorded(
                 (one.workflow_id, one.step, one.attempt)
                 for one in ran
                 if (one.workflow_id, one.step) not in left
@@ -389,7 +389,7 @@ class Drain:
                 raise
 
         came = recording.settle(self._queue, ended.good, settle, k, self._runner.refused)
-        tally.observe(SETTLE_SECONDS, time.monotonic() - begun)
+        metrics_buffer.observe(SETTLE_SECONDS, time.monotonic() - begun)
         return came
 
     def _record_failures(
@@ -418,7 +418,7 @@ class Drain:
         for end in counted.values():
             said = Routing.fields(end)
             log("attempt.failed", **said)
-            tally.count(FAILED_ATTEMPTS, said["policy"], said["category"])
+            metrics_buffer.count(FAILED_ATTEMPTS, said["policy"], said["category"])
         list_unknown(self._queue, list(counted.values()))
         return keys
 
@@ -426,7 +426,7 @@ class Drain:
         """Record what ended; a run that was broken off by us is not known, never a failure of its step."""
         if isinstance(error, DatabaseUnreachable):
             return
-        self._steward.watch(None)
+        self._monitor.watch(None)
         ended = self._batch.take_ended()
         if isinstance(error, Exception):
             why = f"it was broken off: {recording.told(error)}"
@@ -435,7 +435,7 @@ class Drain:
         if ended:
             self._record(ended, self._report.queue, 0)
 
-    def _step_in(self, batch: Batch) -> None:
+    def _flush_early(self, batch: Batch) -> None:
         todo = batch.take_todo()
         try:
             self._record(batch.take_ended(), self._report.queue, 0)
@@ -453,7 +453,7 @@ class Drain:
 
     def _pass_on(self, queue: str) -> None:
         self._give_back(self._batch.take_todo())
-        others_go_on = self._watch is None or not self._watch.stopping
+        others_go_on = self._processes is None or not self._processes.stopping
         if others_go_on and not self._is_stuck():
             self._bell.ring([queue])
 
@@ -465,9 +465,9 @@ class Drain:
 
     def _is_stopping(self) -> bool:
         """Return whether this process is to end: with its worker, or alone."""
-        if self._watch is None or self._place is None:
+        if self._processes is None or self._slot is None:
             return False
-        return self._watch.stopping or self._place.leaving
+        return self._processes.stopping or self._slot.leaving
 
     def _is_stuck(self) -> bool:
         """Whether nothing can be recorded here: to run more would only lose more."""
@@ -477,7 +477,7 @@ class Drain:
         return self._is_stopping() or time.monotonic() >= until
 
     def _note(self, **numbers: int) -> None:
-        """Add to the report; the steward has its part in it."""
+        """Add to the report; the monitor has its part in it."""
         with self._noting:
             for name, number in numbers.items():
                 setattr(self._report, name, getattr(self._report, name) + number)
@@ -508,15 +508,15 @@ class Drain:
     def _reconcile(self) -> None:
         """Give back what a lost answer had claimed; in the main thread, between batches.
 
-        The steward must rest meanwhile: what it is recording is in nobody's batch.
+        The monitor must rest meanwhile: what it is recording is in nobody's batch.
         """
         if not self._doubtful:
             return
-        self._steward.watch(None)
+        self._monitor.watch(None)
         self._doubtful = False
         known = self._batch.held()
         self._ring(self._patiently(lambda: self._queue.give_back_unknown(known)))
-        self._steward.watch(self._batch)
+        self._monitor.watch(self._batch)
 
 
 def _outcome(end: End) -> str:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable
 from app.clock import Clock
 from app.engine.breakers import source_of
 from app.engine.recording import told
-from app.store import traffic
+from app.store import attempt_counts
+from app.store.attempt_counts import Source
 from app.store.run_queue import Claim
 from app.store.session import NOT_NOW, Database
 from app.store.templates import Templates
-from app.store.traffic import Source
 from app.telemetry import log
 
 _EVERY_SECONDS = 1.0
@@ -26,7 +26,7 @@ Stamped = tuple[int, str, int]
 """Template, step, and the second of the process's clock in which its attempts ended."""
 
 
-class Meter:
+class AttemptCounter:
     """The counts of one process that are not added yet. `flush` may be called by another thread."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Meter:
         if not aged:
             return
         try:
-            traffic.count(self._database, self._clock, aged)
+            attempt_counts.count(self._database, self._clock, aged)
         except NOT_NOW:
             with self._lock:
                 self._counts.update(counts)

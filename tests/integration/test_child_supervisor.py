@@ -13,10 +13,10 @@ from uuid import UUID
 import pytest
 
 from app.domain.errors import DatabaseUnreachable
-from app.engine.guard import GONE, Guard, end_of_process
+from app.engine.child_supervisor import GONE, ChildSupervisor, end_of_process
+from app.engine.leases import lease_slack
+from app.engine.process_table import ProcessTable, Running
 from app.engine.routing import Routing
-from app.engine.sweeps.rescue import lease_slack
-from app.engine.watch import Running, Watch
 from app.store.run_queue import Completed, RunQueue
 from app.store.session import Database
 from tests.support.children import dead, died, forked
@@ -33,18 +33,22 @@ class Yard:
 
     def __init__(self, harness: Harness, stack: ExitStack) -> None:
         self.harness = harness
-        self.watch = Watch()
+        self.processes = ProcessTable()
         self.worker = harness.worker.id
-        self.guard = self.new_guard()
+        self.supervisor = self.new_supervisor()
         self._stack = stack
         harness.publish(ONE)
         harness.play()
 
-    def new_guard(self, database: Database | None = None) -> Guard:
+    def new_supervisor(self, database: Database | None = None) -> ChildSupervisor:
         routing = Routing(self.harness.engine.templates, self.harness.settings)
         queue = self.queue(database)
-        return Guard(
-            self.watch, queue, self.harness.bell, lambda one: routing.route([one])[0], grace_seconds=IN_TIME
+        return ChildSupervisor(
+            self.processes,
+            queue,
+            self.harness.bell,
+            lambda one: routing.route([one])[0],
+            grace_seconds=IN_TIME,
         )
 
     def queue(self, database: Database | None = None) -> RunQueue:
@@ -75,13 +79,13 @@ class Yard:
 
         def work() -> None:
             claims = self.queue().claim("steps", k)
-            place = self.watch.sit()
+            slot = self.processes.acquire()
             if leaving_since is not None:
-                place.leave(leaving_since)
+                slot.leave(leaving_since)
             if runs:
                 first = claims[0]
                 kill_at = time.monotonic() + kill_in
-                place.show(Running(first.workflow_id, first.step, first.attempt, kill_at))
+                slot.show(Running(first.workflow_id, first.step, first.attempt, kill_at))
             signal.signal(signal.SIGUSR1, lambda *_: os._exit(3))
 
         return self.child_of(work)
@@ -110,10 +114,10 @@ def test_only_the_attempt_that_a_dead_child_ran_is_lost(yard: Yard) -> None:
     first, second, third = yard.submitted(3)
     dead(yard.child(k=3))
 
-    assert yard.guard.look() == 1
+    assert yard.supervisor.look() == 1
 
     assert yard.harness.bell.rings == ["retry.immediate", "steps"]
-    assert list(yard.watch.seats()) == []
+    assert list(yard.processes.slots()) == []
     assert [yard.harness.step(each, "a").attempt for each in (first, second, third)] == [1, 0, 0]
     assert yard.play_on(first, second, third) == ["complete"] * 3
     assert yard.attempts(first, second, third) == [
@@ -138,7 +142,7 @@ def test_a_lost_attempt_says_how_its_process_ended(yard: Yard, sent: int, how: s
     [workflow_id] = yard.submitted()
     dead(yard.child(), sent)
 
-    yard.guard.look()
+    yard.supervisor.look()
 
     [attempt] = yard.harness.attempts(workflow_id)
     assert attempt.failure is not None
@@ -152,14 +156,14 @@ def ran(yard: Yard, k: int, *, then_runs: bool, recorded: int = 0) -> int:
     def work() -> None:
         queue = yard.queue()
         claims = queue.claim("steps", k)
-        place = yard.watch.sit()
+        slot = yard.processes.acquire()
         for claim in claims[:2]:
-            place.show(Running(claim.workflow_id, claim.step, claim.attempt, IN_TIME))
-            place.ended(claim.workflow_id, claim.step, claim.attempt)
+            slot.show(Running(claim.workflow_id, claim.step, claim.attempt, IN_TIME))
+            slot.ended(claim.workflow_id, claim.step, claim.attempt)
         queue.settle([Completed(claim, "1") for claim in claims[:recorded]], "steps", 0)
         if then_runs:
             third = claims[2]
-            place.show(Running(third.workflow_id, third.step, third.attempt, time.monotonic() + IN_TIME))
+            slot.show(Running(third.workflow_id, third.step, third.attempt, time.monotonic() + IN_TIME))
 
     return yard.child_of(work)
 
@@ -170,11 +174,11 @@ def test_what_ran_and_was_not_recorded_is_lost_with_its_process(yard: Yard, then
     ids = yard.submitted(4)
     dead(ran(yard, 4, then_runs=then_runs))
 
-    assert yard.guard.look() == 1
+    assert yard.supervisor.look() == 1
 
     third = [(1, "lost")] if then_runs else []
     assert yard.attempts(*ids) == [[(1, "lost")], [(1, "lost")], third, []]
-    assert list(yard.watch.seats()) == []
+    assert list(yard.processes.slots()) == []
     assert yard.play_on(*ids) == ["complete"] * 4
 
 
@@ -182,7 +186,7 @@ def test_what_was_recorded_before_its_process_could_say_so_is_not_lost(yard: Yar
     ids = yard.submitted(3)
     dead(ran(yard, 3, then_runs=False, recorded=1))
 
-    yard.guard.look()
+    yard.supervisor.look()
 
     assert yard.attempts(*ids) == [[(1, "complete")], [(1, "lost")], []]
 
@@ -191,10 +195,10 @@ def test_what_was_recorded_before_its_process_could_say_so_is_not_lost(yard: Yar
 def test_what_ran_in_a_process_that_a_shutdown_ended_is_interrupted(yard: Yard, how: str) -> None:
     ids = yard.submitted(4)
     pid = ran(yard, 4, then_runs=True)
-    yard.guard.interrupt_all()
+    yard.supervisor.interrupt_all()
     died(pid)
 
-    yard.guard.look() if how == "look" else yard.guard.close()
+    yard.supervisor.look() if how == "look" else yard.supervisor.close()
 
     assert yard.attempts(*ids) == [[(1, "interrupted")]] * 3 + [[]]
 
@@ -204,13 +208,13 @@ def test_what_ran_in_a_process_that_was_asked_to_end_is_interrupted_and_what_run
 
     def work() -> None:
         first, second, _ = yard.queue().claim("steps", 3)
-        place = yard.watch.sit()
-        place.leave(time.monotonic())
-        place.ended(first.workflow_id, first.step, first.attempt)
-        place.show(Running(second.workflow_id, second.step, second.attempt, time.monotonic() + IN_TIME))
+        slot = yard.processes.acquire()
+        slot.leave(time.monotonic())
+        slot.ended(first.workflow_id, first.step, first.attempt)
+        slot.show(Running(second.workflow_id, second.step, second.attempt, time.monotonic() + IN_TIME))
 
     dead(yard.child_of(work))
-    yard.guard.look()
+    yard.supervisor.look()
 
     assert yard.attempts(*ids) == [[(1, "interrupted")], [(1, "lost")], []]
 
@@ -219,7 +223,7 @@ def test_one_attempt_that_cannot_be_recorded_holds_up_no_other(yard: Yard) -> No
     ids = yard.submitted(3)
     dead(ran(yard, 3, then_runs=True))
     with refusing(yard.harness.database, "insert on remand.attempts", ids[1]):
-        assert yard.guard.look() == 1
+        assert yard.supervisor.look() == 1
 
     assert yard.attempts(ids[0], ids[2]) == [[(1, "lost")], [(1, "lost")]]
     assert yard.harness.states(ids[1]) == {"a": "in_progress"}, "its lease ends it"
@@ -229,14 +233,14 @@ def test_a_second_look_finds_nothing(yard: Yard) -> None:
     yard.submitted()
     dead(yard.child())
 
-    assert [yard.guard.look() for _ in range(3)] == [1, 0, 0]
+    assert [yard.supervisor.look() for _ in range(3)] == [1, 0, 0]
 
 
 def test_a_child_that_died_between_steps_has_lost_none(yard: Yard) -> None:
     ids = yard.submitted(2)
     dead(yard.child(k=2, runs=False))
 
-    assert yard.guard.look() == 1
+    assert yard.supervisor.look() == 1
 
     assert yard.harness.bell.rings == ["steps"]
     assert yard.play_on(*ids) == ["complete"] * 2
@@ -249,9 +253,9 @@ def test_the_claims_of_the_living_stay_theirs(yard: Yard) -> None:
     yard.child()
     dead(doomed)
 
-    assert yard.guard.look() == 1
+    assert yard.supervisor.look() == 1
 
-    assert [seat.running is not None for seat in yard.watch.seats()] == [True]
+    assert [slot.running is not None for slot in yard.processes.slots()] == [True]
     assert yard.attempts(lost, kept) == [[(1, "lost")], [(1, "running")]]
 
 
@@ -259,9 +263,9 @@ def test_a_child_that_overran_is_killed_and_its_attempt_has_timed_out(yard: Yard
     first, second = yard.submitted(2)
     pid = yard.child(k=2, kill_in=0)
 
-    assert yard.guard.look() == 0
+    assert yard.supervisor.look() == 0
     died(pid)
-    assert yard.guard.look() == 1
+    assert yard.supervisor.look() == 1
 
     [attempt] = yard.harness.attempts(first)
     assert attempt.failure is not None
@@ -277,7 +281,7 @@ def test_a_child_in_time_is_left_alone(yard: Yard) -> None:
     yard.submitted()
     pid = yard.child()
 
-    assert yard.guard.look() == 0
+    assert yard.supervisor.look() == 0
 
     assert end_of_process(pid) is None
 
@@ -286,13 +290,13 @@ def test_what_a_shutdown_interrupts_is_counted_as_nothing(yard: Yard) -> None:
     ids = yard.submitted(3)
     busy, other, idle = yard.child(), yard.child(), yard.child(runs=False)
 
-    yard.guard.interrupt_all()
+    yard.supervisor.interrupt_all()
     died(busy)
     died(other)
-    yard.guard.interrupt_all()
+    yard.supervisor.interrupt_all()
 
     assert end_of_process(idle) is None, "it leaves by itself"
-    assert yard.guard.look() == 2
+    assert yard.supervisor.look() == 2
     assert yard.attempts(*ids) == [[(1, "interrupted")], [(1, "interrupted")], [(1, "running")]]
     for each in ids[:2]:
         step = yard.harness.step(each, "a")
@@ -305,10 +309,10 @@ def test_a_child_that_was_asked_to_end_has_its_grace(yard: Yard, asked_ago: floa
     [workflow_id] = yard.submitted()
     busy = yard.child(leaving_since=time.monotonic() - asked_ago)
 
-    yard.guard.look()
+    yard.supervisor.look()
     if ends:
         died(busy)
-        yard.guard.look()
+        yard.supervisor.look()
 
     assert yard.attempts(workflow_id) == [[(1, "interrupted" if ends else "running")]]
     assert ends or end_of_process(busy) is None
@@ -319,7 +323,7 @@ def test_a_worker_that_leaves_gives_everything_back(yard: Yard) -> None:
     dead(yard.child(k=2))
     yard.child(k=2, runs=False)
 
-    yard.guard.close()
+    yard.supervisor.close()
 
     assert [str(yard.harness.step(each, "a").state) for each in ids] == ["enqueued"] * 4
     assert yard.attempts(*ids)[1:] == [[]] * 3
@@ -328,7 +332,7 @@ def test_a_worker_that_leaves_gives_everything_back(yard: Yard) -> None:
 
 
 def test_a_worker_that_holds_nothing_leaves_in_silence(yard: Yard) -> None:
-    yard.guard.close()
+    yard.supervisor.close()
 
     assert yard.harness.bell.rings == []
 
@@ -351,37 +355,37 @@ def test_the_dead_wait_in_their_seats_while_the_database_is_away(
 ) -> None:
     [workflow_id] = yard.submitted()
     pid = yard.child(kill_in=kill_in)
-    guard = yard.new_guard()
-    guard.look()
+    supervisor = yard.new_supervisor()
+    supervisor.look()
     if kill_in:
         dead(pid)
     died(pid)
-    guard._queue = yard.queue(away)
+    supervisor._queue = yard.queue(away)
     for _ in range(2):
         with pytest.raises(DatabaseUnreachable):
-            guard.look()
-    guard._queue = yard.queue()
+            supervisor.look()
+    supervisor._queue = yard.queue()
 
-    assert guard.look() == 1
+    assert supervisor.look() == 1
 
     assert yard.attempts(workflow_id) == [[(1, outcome)]]
-    assert list(yard.watch.seats()) == []
+    assert list(yard.processes.slots()) == []
 
 
 def test_an_answer_that_was_lost_on_the_way_is_asked_for_again(yard: Yard, away: Database) -> None:
     workflow_id, other = yard.submitted(2)
     dead(yard.child(k=2))
-    guard = yard.new_guard()
+    supervisor = yard.new_supervisor()
     queue = yard.queue()
     give_back = queue.give_back_of
     queue.give_back_of = yard.queue(away).give_back_of  # type: ignore[method-assign]
-    guard._queue = queue
+    supervisor._queue = queue
 
     with pytest.raises(DatabaseUnreachable):
-        guard.look()
+        supervisor.look()
     queue.give_back_of = give_back  # type: ignore[method-assign]
 
-    assert guard.look() == 1
+    assert supervisor.look() == 1
     assert yard.attempts(workflow_id, other) == [[(1, "lost")], []]
     assert yard.play_on(workflow_id, other) == ["complete"] * 2
 
@@ -389,10 +393,10 @@ def test_an_answer_that_was_lost_on_the_way_is_asked_for_again(yard: Yard, away:
 def test_the_main_process_of_a_solo_pool_never_kills_itself(yard: Yard) -> None:
     [workflow_id] = yard.submitted()
     [claim] = yard.queue().claim("steps", 1)
-    yard.watch.sit().show(Running(workflow_id, claim.step, 1, time.monotonic() - 1))
+    yard.processes.acquire().show(Running(workflow_id, claim.step, 1, time.monotonic() - 1))
 
-    yard.guard.look()
-    yard.guard.interrupt_all()
+    yard.supervisor.look()
+    yard.supervisor.interrupt_all()
 
     assert yard.harness.step(workflow_id, "a").state == "in_progress"
 

@@ -52,7 +52,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Counts:
     """How much of it there was."""
 
     attempts: int = 0
@@ -70,17 +70,17 @@ def count(database: Database, clock: Clock, attempts: Mapping[tuple[Source, int]
     database.call(_COUNT, (clock.fixed(), *names, ages, [attempts[one] for one in keys], zeros, zeros))
 
 
-def add(connection: sa.Connection, tallies: Mapping[Source, Tally], now: datetime) -> None:
+def add(connection: sa.Connection, counts: Mapping[Source, Counts], now: datetime) -> None:
     """Add failures and retries to the second of `now`. Transaction: joins."""
-    if not tallies:
+    if not counts:
         return
-    sources = list(tallies)
+    sources = list(counts)
     namespaces, handlers, dependencies = _names(sources)
     values: dict[str, Any] = {"now": now, "n": namespaces, "h": handlers, "d": dependencies}
     values["s"] = [0] * len(sources)
-    values["a"] = [tallies[one].attempts for one in sources]
-    values["f"] = [tallies[one].failures for one in sources]
-    values["r"] = [tallies[one].retries for one in sources]
+    values["a"] = [counts[one].attempts for one in sources]
+    values["f"] = [counts[one].failures for one in sources]
+    values["r"] = [counts[one].retries for one in sources]
     connection.execute(_JOIN, values)
 
 

@@ -57,7 +57,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class Slot:
     """One process, or thread of a pool without processes, as the main process sees it."""
 
     index: int
@@ -68,7 +68,7 @@ class Seat:
     ran: tuple[Ran, ...] = ()
 
 
-class Watch:
+class ProcessTable:
     """The shared memory of one worker."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Watch:
         """Tell all processes that the worker is stopping."""
         self._memory[0] = 1
 
-    def sit(self) -> Place:
+    def acquire(self) -> SlotWriter:
         """Take a free slot for this thread; the same again if it has one.
 
         Raises:
@@ -97,9 +97,9 @@ class Watch:
             if index is None:
                 index = self._taken[pid, thread] = self._free_slot(pid)
         self._forget(index)
-        return Place(self._memory, _HEADER + index * _SLOT.size, pid)
+        return SlotWriter(self._memory, _HEADER + index * _SLOT.size, pid)
 
-    def seats(self) -> Iterator[Seat]:
+    def slots(self) -> Iterator[Slot]:
         """Yield every process that took a slot, with what it runs now."""
         for index in range(_SLOTS):
             raw = self._raw(index)
@@ -108,12 +108,12 @@ class Watch:
             pid, running, kill_at, attempt, workflow, step, leaving = _SLOT.unpack(raw)
             ran = tuple(self._ran(index))
             if not running:
-                yield Seat(index, pid, None, leaving or None, ran)
+                yield Slot(index, pid, None, leaving or None, ran)
             elif raw == self._raw(index):
                 now = Running(UUID(bytes=workflow), _name(step), attempt, kill_at)
                 # It dies between two writes, too: what ran is noted before it no longer runs.
                 before = tuple(one for one in ran if (one.workflow_id, one.step) != now.key)
-                yield Seat(index, pid, now, leaving or None, before)
+                yield Slot(index, pid, now, leaving or None, before)
 
     def free(self, index: int) -> None:
         """Free the slot of a process that is dead."""
@@ -149,7 +149,7 @@ class Watch:
         return self._memory[start : start + _SLOT.size]
 
 
-class Place:
+class SlotWriter:
     """The slot of one process or thread; it alone writes there.
 
     It may be stopped between any two writes, for longer than two reads take: `running` is down while the rest
@@ -211,7 +211,7 @@ class Place:
         self.clear()
 
     def recorded(self, attempts: Iterable[tuple[UUID, str, int]]) -> None:
-        """Say that these are recorded; the steward's thread may say so, too."""
+        """Say that these are recorded; the monitor's thread may say so, too."""
         for workflow_id, step, attempt in attempts:
             number = self._places.pop((workflow_id.int, step, attempt), None)
             if number is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Pace:
+class BatchSizer:
     """Measured handler time per queue, kept by a process over all its drains."""
 
     def __init__(self, batch_size: int, budget_seconds: float) -> None:
@@ -11,7 +11,7 @@ class Pace:
         self._budget = budget_seconds
         self._mean: dict[str, float] = {}
 
-    def k(self, queue: str) -> int:
+    def size(self, queue: str) -> int:
         """Return how many attempts of a queue to claim; 1 until a step of it was seen."""
         mean = self._mean.get(queue)
         if mean is None:
