@@ -18,7 +18,6 @@ from starlette.types import ASGIApp
 from uvicorn import Config, Server
 
 from app.api.app import build as build_api
-from app.cli.errors import report
 from app.config import load_settings
 from app.config.web import WebSettings
 from app.connections import LateBell, with_urls
@@ -26,6 +25,7 @@ from app.dashboard.app import build as build_dashboard
 from app.domain.errors import AddressTaken
 from app.engine.startup import await_database, patiently
 from app.runtime import Runtime
+from app.stderr import complain_of
 from app.telemetry import configure_logging, log, metrics_buffer
 from app.web import errors, login, metrics
 from app.web.boundary import Boundary
@@ -94,7 +94,7 @@ def main() -> None:
         Server(_uvicorn(create(runtime), web)).run(sockets=[door])
         log("server.stopped", host=web.host, port=port)
     except RemandError as error:
-        report(error, as_json=False)
+        complain_of(error)
         sys.exit(error.exit_code)
 
 

@@ -5,14 +5,14 @@ Shells hold no logic: each task calls one verb of `app.engine` and returns what 
 
 import sys
 
-from workers import messages, metrics, naming, presence, refusals, signs, stopping
+from workers import health_files, messages, metrics, naming, presence, refusals, stopping
 from workers.celery import app as celery
 
 messages.install()
 refusals.install()
 naming.install()
 presence.install(celery)
-signs.install()
+health_files.install()
 stopping.install()
 metrics.install()
 if "flower" in sys.argv:

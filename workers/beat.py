@@ -18,7 +18,7 @@ from app.bell import connection_errors
 from app.store.sweep_runs import success_ages
 from app.telemetry import log
 from remand.errors import RemandError
-from workers import process, signs
+from workers import health_files, process
 from workers.celery import settings
 
 WAITING_AT_MOST = 5
@@ -88,7 +88,7 @@ class Scheduler(CeleryScheduler):
         except connection_errors(self.app) as error:
             self._hold(queue, type(error).__name__)
             return True
-        signs.rung()
+        health_files.rung()
         if waiting >= WAITING_AT_MOST:
             self._hold(queue, f"{waiting} wait unheard")
             return True

@@ -10,11 +10,10 @@ from celery.signals import setup_logging
 from app.bell import broker_settings
 from app.broker_queues import own_queues
 from app.config import Settings, load_settings
+from app.domain.queues import COMMANDS
 from app.telemetry import configure_logging
 from beat_schedule import BEAT_SCHEDULE
 
-RETRY_QUEUES = ("retry.exponential", "retry.linear", "retry.immediate", "retry.never")
-COMMANDS = "remand.commands"
 _TASKS = ("workers.steps", "workers.retries", "workers.maintenance", "workers.commands", "workers.set_aside")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from app.cli import streams
+from app.cli.streams import print_json
+from app.stderr import complain
 
 if TYPE_CHECKING:
     from remand.errors import RemandError
@@ -23,6 +24,6 @@ def show(code: str, message: str, hint: str, details: Mapping[str, object], *, a
     message, hint = redact_text(message), redact_text(hint)
     if as_json:
         details = redact_json(dict(details))
-        streams.print_json({"error": {"code": code, "message": message, "hint": hint, "details": details}})
+        print_json({"error": {"code": code, "message": message, "hint": hint, "details": details}})
     else:
-        streams.complain(code, message, hint)
+        complain(code, message, hint)

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from uuid import UUID
 
 from app.cli.exits import BROKEN_PIPE
-from app.domain.printable import printable
+from app.stderr import complain
 
 
 class ReaderGone(Exception):
@@ -122,15 +122,6 @@ def finish(code: int) -> int:
 def show_lost(lost: OutputLost) -> None:
     """Say that nobody could be answered."""
     complain("OUTPUT_LOST", f"the answer could not be written: {lost}", "what the command does was done")
-
-
-def complain(code: str, message: str, hint: str) -> None:
-    """Tell people of an error on standard error: its code, what is wrong, what to do."""
-    heading, arrow = f"error {code}: ", "→ "
-    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
-        heading, arrow = f"\x1b[1;31m{heading}\x1b[0m", f"\x1b[1m{arrow}\x1b[0m"
-    told = f"{heading}{printable(message)}\n"
-    sys.stderr.write(f"{told}{arrow}{printable(hint)}\n" if hint else told)
 
 
 def print_json(value: object) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from app.domain.template.model import DEFAULT_QUEUE
-
-STEPS: Final = DEFAULT_QUEUE
+STEPS: Final = "steps"
+"""Of the steps that name no other."""
 _QUEUE_OF: Final = MappingProxyType(
     {
         "exponential": "retry.exponential",

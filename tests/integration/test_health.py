@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.store import health
+from app import healthcheck
+from app.store.worker_health import WorkerHealth, worker_health
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import shape
@@ -22,15 +23,15 @@ def harness(harness: Harness) -> Harness:
     return harness
 
 
-def look(url: str, node: str = "") -> health.Seen:
-    seen = health.look(url, node)
+def look(url: str, node: str = "") -> WorkerHealth:
+    seen = worker_health(url, node, patience_seconds=healthcheck.PATIENCE_SECONDS)
     assert seen is not None
     return seen
 
 
 def test_nobody_registered_is_nobody_seen(harness: Harness, database_url: str) -> None:
     harness.new_worker("steps", hostname="step@elsewhere")
-    assert health.look(database_url) is None
+    assert worker_health(database_url, patience_seconds=healthcheck.PATIENCE_SECONDS) is None
 
 
 def test_the_newest_worker_of_this_host_is_meant(harness: Harness, database_url: str) -> None:
@@ -50,7 +51,7 @@ def test_old_work_is_seen_until_somebody_holds_it(harness: Harness, database_url
     assert look(database_url).waiting_queue is None
 
     harness.database.call("update remand.run_queue set due_at = now() - interval '1 minute'")
-    assert health.trouble(look(database_url)) is not None
+    assert healthcheck.trouble(look(database_url), None) is not None
 
     assert worker.queue.claim("steps", 1)
     seen = look(database_url)
@@ -74,15 +75,15 @@ def test_the_command_says_what_it_found(
 ) -> None:
     monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
     monkeypatch.setattr("sys.argv", ["health"])
-    assert health.main() == 1
+    assert healthcheck.main() == 1
     assert capsys.readouterr().out == "unhealthy: it is not registered\n"
 
     harness.new_worker("steps", hostname=HERE)
-    assert health.main() == 0
+    assert healthcheck.main() == 0
     assert capsys.readouterr().out == "healthy\n"
 
     monkeypatch.setenv("REMAND_DATABASE_URL", "postgresql://nobody:geheim@127.0.0.1:1/none")
-    assert health.main() == 1
+    assert healthcheck.main() == 1
     out = capsys.readouterr().out
     assert out.startswith("unhealthy: Postgres at 127.0.0.1:1/none is not usable")
     assert "geheim" not in out

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from app.cli import errors, streams
+from app.cli import errors
 from app.cli.invoke import run
 from app.cli.render.output import Output, facts, table
 from app.domain.printable import printable
+from app.stderr import complain
 
 STEERING = {
     "clear": "\x1b[2J", "title": "\x1b]0;owned\x07", "c1": "\x9b31m", "return": "50\rEUR", "back": "a\x08b",
@@ -69,7 +70,7 @@ def test_whatever_is_shown_is_escaped(
     out = Output(as_json=False)
     out.answer(None, shown(text))
     out.say(text)
-    streams.complain("SOME_CODE", f"cannot {text}", f"try {text}")
+    complain("SOME_CODE", f"cannot {text}", f"try {text}")
 
     told = capsys.readouterr()
     for page in (told.out, told.err):

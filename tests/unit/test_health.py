@@ -5,41 +5,43 @@ from typing import Any
 
 import pytest
 
-from app.store.health import SILENT_SECONDS, SWEEPS_SECONDS, Seen, trouble
+from app.healthcheck import SILENT_SECONDS, SWEEPS_SECONDS, trouble
+from app.store.worker_health import WorkerHealth
 
-WELL = Seen(
+WELL = WorkerHealth(
     heartbeat_age=1.0,
     stopped=False,
     queues=["steps"],
     is_busy=False,
     waiting_queue=None,
-    heard_age=None,
 )
-SWEEPER = replace(WELL, queues=["remand.maintenance", "remand.commands"], heard_age=1.0)
+SWEEPER = replace(WELL, queues=["remand.maintenance", "remand.commands"])
 
 
 @pytest.mark.parametrize(
-    "seen",
+    ("worker", "heard_age"),
     [
-        pytest.param(WELL, id="idle"),
-        pytest.param(replace(WELL, is_busy=True, waiting_queue="steps"), id="busy, with a backlog"),
-        pytest.param(replace(WELL, heard_age=SWEEPS_SECONDS * 9), id="nothing to hear"),
-        pytest.param(SWEEPER, id="sweeping"),
-        pytest.param(replace(SWEEPER, heard_age=None), id="leaves no signs"),
+        pytest.param(WELL, None, id="idle"),
+        pytest.param(replace(WELL, is_busy=True, waiting_queue="steps"), None, id="busy, with a backlog"),
+        pytest.param(WELL, SWEEPS_SECONDS * 9, id="nothing to hear"),
+        pytest.param(SWEEPER, 1.0, id="sweeping"),
+        pytest.param(SWEEPER, None, id="leaves no files"),
     ],
 )
-def test_a_worker_that_does_its_work_is_well(seen: Seen) -> None:
-    assert trouble(seen) is None
+def test_a_worker_that_does_its_work_is_well(worker: WorkerHealth, heard_age: float | None) -> None:
+    assert trouble(worker, heard_age) is None
 
 
 @pytest.mark.parametrize(
-    ("seen", "changes", "says"),
+    ("worker", "changes", "heard_age", "says"),
     [
-        (WELL, {"heartbeat_age": SILENT_SECONDS + 1}, "no heartbeat in Postgres for 11 s"),
-        (WELL, {"stopped": True}, "stopped"),
-        (WELL, {"waiting_queue": "steps"}, "work waits in queue steps"),
-        (SWEEPER, {"heard_age": SWEEPS_SECONDS + 1}, "no message for 61 s"),
+        (WELL, {"heartbeat_age": SILENT_SECONDS + 1}, None, "no heartbeat in Postgres for 11 s"),
+        (WELL, {"stopped": True}, None, "stopped"),
+        (WELL, {"waiting_queue": "steps"}, None, "work waits in queue steps"),
+        (SWEEPER, {}, SWEEPS_SECONDS + 1, "no message for 61 s"),
     ],
 )
-def test_trouble_has_a_name(seen: Seen, changes: dict[str, Any], says: str) -> None:
-    assert says in (trouble(replace(seen, **changes)) or "")
+def test_trouble_has_a_name(
+    worker: WorkerHealth, changes: dict[str, Any], heard_age: float | None, says: str
+) -> None:
+    assert says in (trouble(replace(worker, **changes), heard_age) or "")

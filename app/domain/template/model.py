@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.dead_letters import AutoRequeueOverrides, Strategy
 from app.domain.jsonvalue import canonical_json
+from app.domain.queues import STEPS
 from app.domain.retention import ArchiveOverrides
 from app.domain.retry import RetryOverrides, Seconds
 from app.domain.rules import MAX_RULES, RuleSpec
@@ -22,7 +23,6 @@ from remand.rules.user import UserRule
 MAX_STEPS: Final = 10_000
 MAX_STEP_INPUT_BYTES: Final = 65_536
 """Every workflow carries a copy of it."""
-DEFAULT_QUEUE: Final = "steps"
 DEFAULT_PRIORITY: Final = 5
 RESERVED_QUEUES: Final = ("retry.", "remand.")
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
@@ -55,7 +55,7 @@ class StepSpec(BaseModel):
     `failure` and `always` wait until each parent has ended or cannot run; where none failed, `failure` is
     skipped.
     """
-    queue: Name = DEFAULT_QUEUE
+    queue: Name = STEPS
     dependency: HandlerName | None = None
     """What the step calls and whose circuit breaker it minds; None means its handler."""
     priority: Priority | None = None

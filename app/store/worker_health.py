@@ -1,0 +1,51 @@
+"""What Postgres knows of the health of a worker of this host."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+from app.store.connection import connect
+
+_LOOK = """
+select extract(epoch from clock_timestamp() - w.heartbeat_at)::float as heartbeat_age,
+       w.stopped_at is not null as stopped,
+       w.queues,
+       exists (select from remand.run_queue q where q.worker = w.id) as is_busy,
+       (select q.queue from remand.run_queue q
+         where q.queue = any(w.queues) and q.phase in ('ready', 'failed')
+           and q.due_at < clock_timestamp() - make_interval(secs => %(patience)s) limit 1) as waiting_queue
+  from remand.workers w
+ where w.hostname = %(node)s or %(node)s = '' and split_part(w.hostname, '@', 2) = %(host)s
+ order by w.started_at desc limit 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerHealth:
+    """A worker's row and what it has to do; the age is in seconds."""
+
+    heartbeat_age: float
+    stopped: bool
+    queues: list[str]
+    is_busy: bool
+    waiting_queue: str | None
+    """A queue of this worker in which work has waited for longer than the patience."""
+
+
+def worker_health(url: str, node: str = "", *, patience_seconds: float) -> WorkerHealth | None:
+    """Return what is known of a worker, None if it never registered. Transaction: own, read-only.
+
+    Opens a connection of its own. Without `node` it is the newest worker of this host.
+
+    Raises:
+        DatabaseUnreachable: the database is away.
+    """
+    connection = connect(url, application_name="remand health")
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(_LOOK, {"patience": patience_seconds, "node": node, "host": socket.gethostname()})
+            row = cursor.fetchone()
+    finally:
+        connection.close()
+    return None if row is None else WorkerHealth(*row)
