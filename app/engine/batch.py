@@ -1,8 +1,6 @@
 """The claims of one drain and the results it has not settled yet, shared by two threads.
 
-The main thread runs handlers. The monitor (a thread) steps in when one handler outlasts
-`flush_after_seconds`: it settles what is done and gives back what is not started, so that nothing waits
-behind a long step while another worker idles.
+The main thread runs handlers; the thread of `long_step_monitor` looks after what waits behind a long one.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from app.store.run_queue import Claim, Completed, EndedBadly
@@ -119,48 +117,3 @@ class Batch:
             current = [self._current] if self._current is not None else []
             good = (done.claim for done in (*self._ended.good, *self._kept.good))
             return [*current, *self._todo, *good, *self._ended.bad, *self._kept.bad]
-
-
-class LongStepMonitor:
-    """The second thread of a drain. Sleeps while no batch is watched."""
-
-    def __init__(self, interval_seconds: float, flush_early: Callable[[Batch], None]) -> None:
-        """`flush_early`: called from the monitor's thread with the batch that is held up."""
-        self._interval = max(interval_seconds, 0.001)
-        self._flush_early = flush_early
-        self._wake = threading.Event()
-        self._batch: Batch | None = None
-        self._idle = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._errors: deque[Exception] = deque()
-
-    def raise_error(self) -> None:
-        """Raise in the caller's thread what broke a step-in, each once."""
-        if self._errors:
-            raise self._errors.popleft()
-
-    def watch(self, batch: Batch | None) -> None:
-        """Watch a batch from now on; None: stop, after a step-in under way has ended."""
-        if batch is None:
-            self._wake.clear()
-            with self._idle:
-                self._batch = None
-            return
-        with self._idle:
-            self._batch = batch
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._loop, name="remand-long-steps", daemon=True)
-            self._thread.start()
-        self._wake.set()
-
-    def _loop(self) -> None:
-        while True:
-            self._wake.wait()
-            time.sleep(self._interval)
-            with self._idle:
-                if self._batch is None or not self._batch.held_up(self._interval):
-                    continue
-                try:
-                    self._flush_early(self._batch)
-                except Exception as error:  # noqa: BLE001 - the door of the thread: the main thread raises it
-                    self._errors.append(error)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from app.engine import executor
+from app.engine.drain_state import Drained
 from app.engine.routing import Routing
 from app.store.run_queue import EndedBadly
 from app.telemetry import EVENTS, EventName
@@ -69,7 +69,7 @@ def test_every_event_is_logged_with_every_field_somewhere(event: EventName) -> N
 
 
 def test_a_drain_reports_the_fields_of_the_catalogue() -> None:
-    assert set(executor._fields(executor.Drained("steps"))) == set(EVENTS["drain.ended"].fields)
+    assert set(Drained("steps").fields()) == set(EVENTS["drain.ended"].fields)
 
 
 def test_a_failed_attempt_reports_the_fields_of_the_catalogue() -> None:

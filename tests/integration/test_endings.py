@@ -301,7 +301,7 @@ def test_a_result_that_a_missing_right_keeps_back_waits_for_the_grant(harness: H
         if len(seen) == 3:
             harness.database.call("drop function remand.forbid cascade")
 
-    harness.worker.executor._pause = grant
+    harness.worker.executor._state.pause = grant
     try:
         harness.run_until_quiet()
     finally:

@@ -213,7 +213,7 @@ def test_a_run_that_we_break_off_is_lost_and_what_ran_before_is_kept(harness: Ha
 
     warm(harness)
     ids = harness.submit_many("t/one", ["first", "cursed", "last"])
-    harness.worker.executor._audience = Rude()
+    harness.worker.executor._batch_runner.audience = Rude()
 
     with pytest.raises(RuntimeError, match="our own"):
         harness.drain()
@@ -305,7 +305,7 @@ def test_a_step_that_cannot_even_be_claimed_waits_and_stops_nobody(harness: Harn
 def test_a_template_that_cannot_be_read_keeps_no_step_from_running(harness: Harness) -> None:
     warm(harness)
     workflow_id = harness.submit("t/one", "good")
-    counter = harness.worker.executor._counter
+    counter = harness.worker.executor._state.counter
     counter._sources.clear()
     get = counter._templates.get
     counter._templates.get = broken(get, TypeError("a key of a later version"))  # type: ignore[method-assign]

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from app.engine import drain
+from app.engine import executor
 from app.store.run_queue import Claim
 from tests.support.engine import Harness
 from tests.support.shapes import shape
@@ -120,7 +120,7 @@ def test_the_oldest_goes_first_while_nothing_has_waited_long(harness: Harness) -
 def test_a_drain_does_not_follow_its_own_work_for_long(
     harness: Harness, monkeypatch: pytest.MonkeyPatch, follow_seconds: float, expected: list[str]
 ) -> None:
-    monkeypatch.setattr(drain, "FOLLOW_SECONDS", follow_seconds)
+    monkeypatch.setattr(executor, "FOLLOW_SECONDS", follow_seconds)
     harness.publish(shape("chain", {"a": (), "b": ("a",)}))
     harness.publish(shape("urgent", {"urgent": ()}, priority=9))
     ran = harness.play(a=lambda ctx: str(harness.submit("t/urgent")))

@@ -468,7 +468,7 @@ def test_attempts_count_for_the_second_in_which_they_ended(rig: Rig) -> None:
     counter = AttemptCounter(
         harness.database, harness.engine.templates, harness.clock, seconds=lambda: seconds
     )
-    harness.worker.executor._counter = counter
+    harness.worker.executor._state.counter = counter
     harness.submit_many("t/one", range(50))
     harness.run_until_quiet()
 

@@ -64,7 +64,7 @@ def test_full_disk_is_waited_for_and_no_result_is_lost(tmp_path: Path, opened: l
             if len(waited) == 3:
                 server.empty()
 
-        harness.worker.executor._pause = make_room
+        harness.worker.executor._state.pause = make_room
         server.fill(but=500_000)
         harness.run_until_quiet()
 
@@ -106,7 +106,7 @@ def test_failover_is_waited_for_and_no_result_is_lost(tmp_path: Path, opened: li
                 standby.promote()
 
         harness.worker.queue.claim = claim_and_lose_the_primary  # type: ignore[method-assign,assignment]
-        harness.worker.executor._pause = promote
+        harness.worker.executor._state.pause = promote
         harness.run_until_quiet()
 
         assert len(pauses) >= 3

@@ -49,7 +49,7 @@ def told(provider: TracerProvider, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def attempt(harness: Harness, told: Traces) -> None:
-    harness.worker.executor._audience = Spans(told)
+    harness.worker.executor._batch_runner.audience = Spans(told)
     harness.run_until_quiet()
 
 

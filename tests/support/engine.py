@@ -15,7 +15,8 @@ from app.domain.template import load_text
 from app.engine.attempt_counter import AttemptCounter
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
-from app.engine.executor import Drained, Executor
+from app.engine.drain_state import Drained
+from app.engine.executor import Executor
 from app.engine.fail import Applied, drain_failures
 from app.engine.leases import lease_slack
 from app.engine.routing import Routing
