@@ -203,7 +203,8 @@ def sums(database: Database, tables: Sequence[str], but: Sequence[UUID] = ()) ->
     rows = database.call(
         "select counts, checksum from remand.archive_sums(%s, null, %s::uuid[])", (list(tables), list(but))
     )
-    return _sums(*rows[0])
+    [(counts, checksum)] = rows
+    return _sums(counts, checksum)
 
 
 def sums_of(connection: Connection, tables: Sequence[str]) -> Sums:
@@ -211,7 +212,7 @@ def sums_of(connection: Connection, tables: Sequence[str]) -> Sums:
     row = connection.exec_driver_sql(
         "select counts, checksum from remand.archive_sums(%s, null, '{}')", (list(tables),)
     ).one()
-    return _sums(*row)
+    return _sums(row.counts, row.checksum)
 
 
 def size(database: Database, tables: Sequence[str]) -> int:

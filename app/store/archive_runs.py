@@ -184,10 +184,10 @@ def restored_at(database: Database) -> Mapping[str, datetime]:
 def statistics(database: Database) -> list[Statistics]:
     """Return what the archive holds, a row for each period, oldest first. Transaction: own."""
     names = Statistics.__slots__
-    rows = database.call(
-        f"select {', '.join(names)} from remand.v_archive_statistics order by starts_at nulls first, period"
+    return database.read(
+        Statistics,
+        f"select {', '.join(names)} from remand.v_archive_statistics order by starts_at nulls first, period",
     )
-    return [Statistics(*row) for row in rows]
 
 
 def unexported(database: Database) -> list[str]:

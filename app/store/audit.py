@@ -14,6 +14,7 @@ from app.domain.errors import InputInvalid
 from app.domain.page import Page
 from app.store.counting import count_rows
 from app.store.ids import first_id_at, new_id
+from app.store.rows import read
 from app.store.session import Database
 from app.store.tables import audit_log
 
@@ -93,7 +94,7 @@ def list_page(
         .limit(limit + 1)
     )
     with database.begin() as connection:
-        found = [Written(*row) for row in connection.execute(query)]
+        found = read(Written, connection.execute(query))
     return Page.of(
         found, limit, after=after, cursor=lambda one: str(one.id), count=lambda: _total(database, wanted)
     )

@@ -237,12 +237,12 @@ def listed(database: Database, name: str | None = None) -> list[Standing]:
 
 def moves_of(database: Database, name: str, limit: int) -> list[PastMove]:
     """Return the last moves of a breaker, newest first. Transaction: own."""
-    rows = database.call(
+    return database.read(
+        PastMove,
         "select from_state, event, to_state, at, by, reason from remand.breaker_moves"
         " where name = %s order by seq desc limit %s",
         (name, limit),
     )
-    return [PastMove(*row) for row in rows]
 
 
 def _breaker(row: Sequence[Any]) -> Breaker:

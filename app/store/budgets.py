@@ -46,7 +46,7 @@ def lock(
             "now": now,
         },
     )
-    return {Budget(row[0], row[1]): Used(*row[2:]) for row in rows}
+    return {Budget(row.namespace, row.handler): Used(row.attempts, row.retries, row.next_at) for row in rows}
 
 
 def keep(connection: sa.Connection, lines: Mapping[Budget, datetime]) -> None:

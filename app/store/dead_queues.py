@@ -26,9 +26,9 @@ select u.n, d.name
 """)
 _LISTED = """
 select q.name, q.description, q.size_limit, q.created_at, q.created_by,
-       array(select s.queue from remand.queue_settings s where s.dead_queue = q.name order by 1),
+       array(select s.queue from remand.queue_settings s where s.dead_queue = q.name order by 1) queues,
        (select count(*) from remand.dead_letters d
-         where d.dead_queue = q.name and d.status in ('pending', 'investigating'))
+         where d.dead_queue = q.name and d.status in ('pending', 'investigating')) open
   from remand.dead_queues q where %(name)s::text is null or q.name = %(name)s order by q.name
 """
 # The newest version of each template: what is submitted without a version.
@@ -63,10 +63,7 @@ def lock(connection: Connection, *, shared: bool = False) -> None:
 
 def listed(database: Database, name: str | None = None) -> list[DeadQueue]:
     """Return the dead queues by name, or the one of that name. Transaction: own."""
-    with database.cursor() as cursor:
-        cursor.execute(_LISTED, {"name": name})
-        rows: list[Any] = cursor.fetchall()
-    return [DeadQueue(*row) for row in rows]
+    return database.read(DeadQueue, _LISTED, {"name": name})
 
 
 def exists(connection: Connection, name: str) -> bool:

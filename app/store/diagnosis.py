@@ -8,20 +8,20 @@ from datetime import datetime
 from app.clock import Clock
 from app.config import Settings
 from app.store.session import Database
-from app.store.workers import WorkerRow
+from app.store.workers import COLUMNS, WorkerRow
 
-_LIVE = "select * from remand.live_workers(%s, %s, %s, %s) order by hostname, started_at"
+_LIVE = f"select {COLUMNS} from remand.live_workers(%s, %s, %s, %s) order by hostname, started_at"
 # The instant is asked once: in a plain sub-select Postgres may ask it again for each row, a group for each.
 _WAITING = """
 with n as materialized (select coalesce(%s, clock_timestamp()) t)
 select q.queue,
-       count(*) filter (where q.phase = 'ready'),
-       count(*) filter (where q.phase = 'failed'),
-       count(*) filter (where q.phase = 'waiting' and q.gate is null),
-       count(*) filter (where q.gate = 'held'),
-       count(*) filter (where q.phase in ('claimed', 'settling')),
-       count(*) filter (where q.due),
-       extract(epoch from q.t - min(q.due_at) filter (where q.due))::float
+       count(*) filter (where q.phase = 'ready') as ready,
+       count(*) filter (where q.phase = 'failed') as failed,
+       count(*) filter (where q.phase = 'waiting' and q.gate is null) as waiting,
+       count(*) filter (where q.gate = 'held') as held,
+       count(*) filter (where q.phase in ('claimed', 'settling')) as claimed,
+       count(*) filter (where q.due) as due,
+       extract(epoch from q.t - min(q.due_at) filter (where q.due))::float as oldest_seconds
   from (select r.*, n.t, r.due_at <= n.t and r.gate is distinct from 'held'
                          and r.phase in ('ready', 'failed', 'waiting') due
           from remand.run_queue r, n) q
@@ -57,12 +57,12 @@ def live_workers(database: Database, settings: Settings, clock: Clock) -> list[W
         settings.worker_silent_after_seconds,
         settings.rescue_pause_after_restart_seconds,
     )
-    return [WorkerRow(*row) for row in database.call(_LIVE, (*limits, clock.fixed()))]
+    return database.read(WorkerRow, _LIVE, (*limits, clock.fixed()))
 
 
 def waiting(database: Database, clock: Clock) -> list[Waiting]:
     """Return the queues that have live work, by name. Transaction: own. Reads live work only."""
-    return [Waiting(*row) for row in database.call(_WAITING, (clock.fixed(),))]
+    return database.read(Waiting, _WAITING, (clock.fixed(),))
 
 
 def step_queues(database: Database) -> list[str]:

@@ -219,7 +219,9 @@ def newest_of_steps(
         " from remand.dead_letters where workflow_id = any(:ids) order by workflow_id, step, id desc"
     )
     rows = connection.execute(query, {"ids": [workflow_id for workflow_id, _ in of]})
-    return {(row[0], row[1]): Earlier(*row[2:]) for row in rows}
+    return {
+        (row.workflow_id, row.step): Earlier(row.id, row.requeues, row.status, row.closed_by) for row in rows
+    }
 
 
 def take_due(connection: sa.Connection, now: datetime, limit: int, but: Collection[UUID] = ()) -> list[Due]:
@@ -247,7 +249,10 @@ def take_due(connection: sa.Connection, now: datetime, limit: int, but: Collecti
         .order_by(columns.id)
         .with_for_update()
     )
-    return [Due(*row, held[row.workflow_id]) for row in connection.execute(query)]
+    return [
+        Due(row.id, row.workflow_id, row.step, row.requeues, held[row.workflow_id])
+        for row in connection.execute(query)
+    ]
 
 
 def insert_letters(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> set[UUID]:

@@ -31,14 +31,14 @@ class Opening:
 
 def deploys(database: Database, earliest: datetime, latest: datetime) -> list[Deploy]:
     """Return versions first seen between two instants, if others were seen before. Transaction: own."""
-    rows = database.call(
+    return database.read(
+        Deploy,
         "with seen as (select coalesce(w.code_version, w.version) version, min(w.started_at) since"
         " from remand.workers w where w.started_at <= %s group by 1)"
         " select version, since from seen where since >= %s"
         " and exists (select from seen s where s.since < %s) order by since desc limit 3",
         (latest, earliest, earliest),
     )
-    return [Deploy(*row) for row in rows]
 
 
 def hosts(database: Database, group_id: UUID) -> dict[str, int]:
@@ -87,10 +87,10 @@ def openings(
     database: Database, handler: str, step: str, earliest: datetime, latest: datetime
 ) -> list[Opening]:
     """Return openings of the breakers that a step minds, between two instants. Transaction: own."""
-    rows = database.call(
+    return database.read(
+        Opening,
         "select m.name, m.at, m.reason from remand.breaker_moves m where m.to_state = 'open'"
         " and m.at between %s and %s and m.name in (select dependency from remand.template_steps"
         " where handler = %s and name = %s) order by m.at desc limit 3",
         (earliest, latest, handler, step),
     )
-    return [Opening(*row) for row in rows]

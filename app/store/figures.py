@@ -15,13 +15,15 @@ select state, count(*) from remand.workflows
 """
 _BUSY = "select count(distinct (worker, pid)) from remand.run_queue where phase = 'claimed'"
 _LETTERS = """
-select reason, category, policy, dead_queue, status, sum(now)::bigint, sum(opened)::bigint,
-       sum(closed)::bigint, sum(returned)::bigint, sum(closed_seconds)
+select reason, category, policy, dead_queue, status, sum(now)::bigint as now,
+       sum(opened)::bigint as opened, sum(closed)::bigint as closed, sum(returned)::bigint as returned,
+       sum(closed_seconds) as closed_seconds
   from remand.dead_letter_counts group by 1, 2, 3, 4, 5
 """
 _GROUPS = """
 with n as materialized (select coalesce(%s, clock_timestamp()) t)
-select g.state, count(*), count(*) filter (where g.due_at < n.t) from remand.dead_letter_groups g, n
+select g.state, count(*) as count, count(*) filter (where g.due_at < n.t) as overdue
+  from remand.dead_letter_groups g, n
  where g.state in ('open', 'investigating') group by g.state
 """
 _REDRIVES = "select state, count(*) from remand.redrives where ended_at is null group by state"
@@ -67,12 +69,12 @@ def busy_processes(database: Database) -> int:
 
 def letters(database: Database) -> list[Letters]:
     """Return the counts of letters, as last folded. Transaction: own."""
-    return [Letters(*row) for row in database.call(_LETTERS)]
+    return database.read(Letters, _LETTERS)
 
 
 def groups(database: Database, clock: Clock) -> list[Groups]:
     """Return the groups that are not resolved, by state. Transaction: own."""
-    return [Groups(*row) for row in database.call(_GROUPS, (clock.fixed(),))]
+    return database.read(Groups, _GROUPS, (clock.fixed(),))
 
 
 def redrives(database: Database) -> dict[str, int]:

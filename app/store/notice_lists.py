@@ -14,6 +14,7 @@ from app.domain.notices import DeliveryState
 from app.domain.page import Page
 from app.store.counting import count_rows
 from app.store.ids import read_cursor
+from app.store.rows import read
 from app.store.session import Database
 from app.store.tables import notification_targets, notifications
 
@@ -122,21 +123,21 @@ def list_page(
 
 def standings(database: Database, names: Sequence[str]) -> list[TargetStanding]:
     """Return how targets fare: those named, and any that still has notices, by name. Transaction: own."""
-    rows = database.call(
+    return database.read(
+        TargetStanding,
         """
         with counted as (
           select target, count(*) filter (where state = 'pending') pending,
                  count(*) filter (where state = 'given_up') given_up
             from remand.notifications where state in ('pending', 'given_up') group by target)
-        select n.name, coalesce(c.pending, 0), coalesce(c.given_up, 0), coalesce(t.failures, 0), t.next_at,
-               t.sent_at
+        select n.name, coalesce(c.pending, 0) pending, coalesce(c.given_up, 0) given_up,
+               coalesce(t.failures, 0) failures, t.next_at, t.sent_at
           from (select unnest(%s::text[]) union select target from counted) n (name)
           left join counted c on c.target = n.name left join remand.notification_targets t on t.name = n.name
          order by 1
         """,
         (list(names),),
     )
-    return [TargetStanding(*row) for row in rows]
 
 
 def send_again(
@@ -171,19 +172,20 @@ def message_of(database: Database, notification_id: UUID) -> tuple[str, UUID | N
 def grown_groups(connection: sa.Connection, targets: Sequence[str], least: int, limit: int) -> list[Grown]:
     """Return the largest groups of open letters that none of the targets was told of at their size."""
     rows = connection.execute(sa.text(_GROWN), {"least": least, "limit": limit, "targets": list(targets)})
-    return [Grown(*row) for row in rows]
+    return read(Grown, rows)
 
 
 def failing_sweeps(connection: sa.Connection, failures: int, since: datetime) -> list[Failing]:
     """Return the sweeps that failed so often in a row, and since before then. Transaction: joins."""
     rows = connection.execute(
         sa.text(
-            "select name, failing_since, failures_in_a_row, last_error from remand.sweep_runs"
+            "select name, failing_since since, failures_in_a_row failures, last_error error"
+            " from remand.sweep_runs"
             " where failures_in_a_row >= :failures and failing_since <= :since order by name"
         ),
         {"failures": failures, "since": since},
     )
-    return [Failing(*row) for row in rows]
+    return read(Failing, rows)
 
 
 def prune(database: Database, before: datetime) -> int:

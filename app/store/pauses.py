@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from app.store.rows import read
 from app.store.session import Database
 from app.store.tables import pauses as table
 from app.store.tables import queue_service, template_pauses
@@ -41,25 +42,27 @@ def resume(connection: sa.Connection, queue: str, now: datetime) -> Pause | None
 
     What waits in the queue is as young as if it had been submitted `now`.
     """
-    row = connection.execute(
-        sa.delete(table)
-        .where(table.c.queue == queue)
-        .returning(table.c.queue, table.c.since, table.c.by, table.c.reason)
-    ).first()
-    if row is None:
+    ended = read(
+        Pause,
+        connection.execute(
+            sa.delete(table)
+            .where(table.c.queue == queue)
+            .returning(table.c.queue, table.c.since, table.c.by, table.c.reason)
+        ),
+    )
+    if not ended:
         return None
     connection.execute(
         insert(queue_service)
         .values(queue=queue, resumed_at=now)
         .on_conflict_do_update(index_elements=["queue"], set_={"resumed_at": now})
     )
-    return Pause(*row)
+    return ended[0]
 
 
 def pauses(database: Database) -> list[Pause]:
     """Return the paused queues by name. Transaction: own."""
-    rows = database.call("select queue, since, by, reason from remand.pauses order by queue")
-    return [Pause(*row) for row in rows]
+    return database.read(Pause, "select queue, since, by, reason from remand.pauses order by queue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,29 +148,29 @@ def add_template_pause(connection: sa.Connection, pause_: TemplatePause) -> bool
 def end_template_pause(connection: sa.Connection, namespace: str, name: str) -> TemplatePause | None:
     """End a template's pause and return it; None if there is none. Transaction: joins; it is locked."""
     columns = [template_pauses.c[one] for one in TemplatePause.__slots__]
-    row = connection.execute(
+    ended = connection.execute(
         sa.delete(template_pauses)
         .where(template_pauses.c.namespace == namespace, template_pauses.c.name == name)
         .returning(*columns)
-    ).first()
-    return None if row is None else TemplatePause(*row)
+    )
+    return next(iter(read(TemplatePause, ended)), None)
 
 
 def template_pause(connection: sa.Connection, namespace: str, name: str) -> TemplatePause | None:
     """Return a template's pause; None if it is not paused. Transaction: joins."""
     columns = [template_pauses.c[one] for one in TemplatePause.__slots__]
-    row = connection.execute(
+    pauses_ = connection.execute(
         sa.select(*columns).where(template_pauses.c.namespace == namespace, template_pauses.c.name == name)
-    ).first()
-    return None if row is None else TemplatePause(*row)
+    )
+    return next(iter(read(TemplatePause, pauses_)), None)
 
 
 def paused_templates(database: Database) -> list[TemplatePause]:
     """Return the paused templates by name. Transaction: own."""
-    rows = database.call(
-        "select namespace, name, since, by, reason from remand.template_pauses order by namespace, name"
+    return database.read(
+        TemplatePause,
+        "select namespace, name, since, by, reason from remand.template_pauses order by namespace, name",
     )
-    return [TemplatePause(*row) for row in rows]
 
 
 def live_workflows_of(database: Database, namespace: str, name: str, *, paused: bool) -> list[UUID]:

@@ -11,7 +11,8 @@ select (select last_value from remand.history_seq),
        (select n.id from remand.dead_letter_notes n order by n.id desc limit 1),
        (select count(*) from (select q.due_at from remand.run_queue q limit 500) x),
        (select md5(string_agg(concat_ws(',', r.id, r.state, r.sent, r.succeeded, r.failed, r.skipped), ';'))
-          from (select * from remand.redrives order by id desc limit 20) r),
+          from (select id, state, sent, succeeded, failed, skipped
+                  from remand.redrives order by id desc limit 20) r),
        (select count(*) from remand.workers w where w.stopped_at is null)
 """
 

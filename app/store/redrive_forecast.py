@@ -10,6 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.store.rows import read
 from app.store.session import Connection
 
 
@@ -70,14 +71,12 @@ class Ended:
 
 def kinds(connection: Connection, redrive_id: UUID, by: str) -> list[Kind]:
     """Return what a set consists of, the largest part first. Transaction: joins."""
-    rows = connection.execute(sa.text(_KINDS), {"id": redrive_id, "by": by}).all()
-    return [Kind(*row) for row in rows]
+    return read(Kind, connection.execute(sa.text(_KINDS), {"id": redrive_id, "by": by}))
 
 
 def sample(connection: Connection, redrive_id: UUID, every: int) -> list[Sampled]:
     """Return every n-th letter of a set. Transaction: joins."""
-    rows = connection.execute(sa.text(_SAMPLE), {"id": redrive_id, "every": every}).all()
-    return [Sampled(*row) for row in rows]
+    return read(Sampled, connection.execute(sa.text(_SAMPLE), {"id": redrive_id, "every": every}))
 
 
 def requeues_ended(connection: Connection, groups: Sequence[UUID], newest: int) -> dict[UUID, Ended]:
@@ -94,8 +93,7 @@ def elsewhere(connection: Connection, redrive_id: UUID) -> list[Elsewhere]:
 
     Transaction: joins.
     """
-    rows = connection.execute(sa.text(_ELSEWHERE), {"id": redrive_id}).all()
-    return [Elsewhere(*row) for row in rows]
+    return read(Elsewhere, connection.execute(sa.text(_ELSEWHERE), {"id": redrive_id}))
 
 
 def newest_versions(connection: Connection) -> dict[tuple[str, str], str]:
@@ -144,18 +142,20 @@ with waiting as (
          d.closed_at is null and d.claimed_by is not null and d.claimed_by <> :by claimed
     from remand.redrive_items i join remand.dead_letters d on d.id = i.letter_id
    where i.redrive_id = :id and i.state = 'waiting')
-select w.group_id, w.namespace, w.template, w.version, w.step, w.queue, count(*),
-       count(*) filter (where w.closed), count(*) filter (where w.claimed), (array_agg(w.id))[1],
-       (array_agg(w.id) filter (where w.claimed))[1],
-       (array_agg(w.id) filter (where w.closed))[1], min(g.error_class), min(g.message)
+select w.group_id, w.namespace, w.template, w.version, w.step, w.queue, count(*) letters,
+       count(*) filter (where w.closed) closed, count(*) filter (where w.claimed) claimed,
+       (array_agg(w.id))[1] example, (array_agg(w.id) filter (where w.claimed))[1] claimed_example,
+       (array_agg(w.id) filter (where w.closed))[1] closed_example, min(g.error_class) error_class,
+       min(g.message) message
   from waiting w join remand.dead_letter_groups g on g.id = w.group_id
  group by 1, 2, 3, 4, 5, 6 order by 7 desc, 1
 """
 _SAMPLE = """
-select d.id, d.namespace || '/' || d.template, f.id is null, f.input, f.paused_at is not null,
+select d.id letter_id, d.namespace || '/' || d.template ref, f.id is null gone, f.input,
+       f.paused_at is not null paused,
        f.identity_key is not null and exists (
          select from remand.identities y where y.namespace = d.namespace and y.name = d.template
-            and y.key = f.identity_key and y.workflow_id <> f.id)
+            and y.key = f.identity_key and y.workflow_id <> f.id) identity_taken
   from remand.redrive_items i join remand.dead_letters d on d.id = i.letter_id
   left join remand.workflows f on f.id = d.workflow_id
  where i.redrive_id = :id and i.state = 'waiting' and i.position % :every = 0
@@ -176,8 +176,8 @@ with other as materialized (
   select redrive.id, redrive.started_by, redrive.state
     from remand.redrives redrive
    where redrive.id <> :id and redrive.state in ('pending', 'canary', 'running', 'paused', 'stopped'))
-select found.id, found.started_by, found.state, count(*),
-       (array_agg(item.letter_id order by item.position))[1]
+select found.id redrive_id, found.started_by as by, found.state, count(*) letters,
+       (array_agg(item.letter_id order by item.position))[1] example
   from remand.redrive_items item
  cross join lateral (
   select other.*

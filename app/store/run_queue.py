@@ -7,7 +7,8 @@ the rows that come back say what counted.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -20,6 +21,7 @@ from app.domain.errors import StepUnreadable, ValueRefused
 from app.domain.queues import queue_of
 from app.store import failure_json, json_values
 from app.store.arrays import plain, texts
+from app.store.rows import T
 from app.store.session import Database
 from app.store.unclassified import Unknown, record
 from remand.failure import Failure
@@ -27,10 +29,11 @@ from remand.failure import Failure
 _CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s, %s)"
 _CLAIM_HEAD = "select * from remand.claim_head(%s, %s, %s, %s, %s, %s, %s)"
 _READ_CLAIM = """
-select step.workflow_id, step.name, step.attempt, step.handler,
-       coalesce(step.timeout_seconds, %s), step.commit_each,
-       coalesce(step.input, flow.input), case when step.depends_on <> '{}' then '"stored"'::jsonb end,
-       step.checkpoint, queued.lease_until, flow.template_id
+select step.workflow_id, step.name as step, step.attempt, step.handler,
+       coalesce(step.timeout_seconds, %s) as timeout_seconds, step.commit_each,
+       coalesce(step.input, flow.input) as input,
+       case when step.depends_on <> '{}' then '"stored"'::jsonb end as parents,
+       step.checkpoint, queued.lease_until, flow.template_id, 0.0::float as waited_seconds
   from remand.run_queue queued
   join remand.steps step on step.workflow_id = queued.workflow_id and step.name = queued.step
   join remand.workflows flow on flow.id = queued.workflow_id
@@ -191,20 +194,20 @@ class RunQueue:
 
     def claim(self, queue: str, k: int) -> list[Claim]:
         """Claim up to `k` due steps; which come first changes from turn to turn. Transaction: own."""
-        rows = self._read(
-            _CLAIM, (queue, k, self._worker, self._pid, *self._times, self._clock.fixed(), next(self._turns))
+        who = (self._worker, self._pid)
+        return self._read_as(
+            Claim, _CLAIM, (queue, k, *who, *self._times, self._clock.fixed(), next(self._turns))
         )
-        return [Claim(*row) for row in rows]
 
     def claim_head(self, queue: str, *, postpone: bool = False) -> Head | None:
         """Claim the first due step without reading what users gave; None: there is none. Transaction: own.
 
         `postpone`: do not claim it, put it off by a minute.
         """
-        rows = self._database.call(
-            _CLAIM_HEAD, (queue, self._worker, self._pid, *self._times, postpone, self._clock.fixed())
+        heads = self._database.read(
+            Head, _CLAIM_HEAD, (queue, self._worker, self._pid, *self._times, postpone, self._clock.fixed())
         )
-        return Head(*rows[0]) if rows else None
+        return heads[0] if heads else None
 
     def read(self, head: Head) -> Claim:
         """Read what a claimed step is to work on. Transaction: own.
@@ -212,8 +215,8 @@ class RunQueue:
         Raises whatever it cannot be read for.
         """
         step = (head.workflow_id, head.step, self._worker, head.workflow_id, head.workflow_id)
-        [row] = self._read(_READ_CLAIM, (self._times[0], *step))
-        return Claim(*row)
+        [claim] = self._read_as(Claim, _READ_CLAIM, (self._times[0], *step))
+        return claim
 
     def settle(self, results: Sequence[Completed], queue: str, k: int) -> Settled:
         """Record results and claim up to `k` of the steps that became ready in `queue`. Transaction: own.
@@ -355,16 +358,14 @@ class RunQueue:
         return dict(self._read(_PARENTS_FAILURES, (claim.workflow_id, claim.step)))
 
     def _read(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Call and return rows that steps are to work on, whole.
+        """Call and return rows that steps are to work on, whole. Raises as `_whole`."""
+        with _whole():
+            return self._database.call(sql, arguments)
 
-        Raises:
-            StepUnreadable: something in them is nothing that Python reads; the call was done nevertheless.
-        """
-        before = json_values.unread()
-        rows = self._database.call(sql, arguments)
-        if json_values.unread() != before:
-            raise StepUnreadable("a number has more digits than Python reads, or its nesting is too deep")
-        return rows
+    def _read_as(self, kind: type[T], sql: str, arguments: Sequence[Any]) -> list[T]:
+        """Do the same, and return the rows as values."""
+        with _whole():
+            return self._database.read(kind, sql, arguments)
 
     def _renewal(self, claim: Claim) -> tuple[Any, ...]:
         seconds = claim.timeout_seconds + self._times[1]
@@ -373,6 +374,19 @@ class RunQueue:
     def _give_back(self, *arguments: Any) -> list[str]:
         rows = self._database.call(_GIVE_BACK, (self._worker, *arguments, self._clock.fixed()))
         return [row[0] for row in rows]
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """Make sure that what is read within is whole.
+
+    Raises:
+        StepUnreadable: something in it is nothing that Python reads; the call was done nevertheless.
+    """
+    before = json_values.unread()
+    yield
+    if json_values.unread() != before:
+        raise StepUnreadable("a number has more digits than Python reads, or its nesting is too deep")
 
 
 def settle_parked(

@@ -23,6 +23,7 @@ from app.store import instants, json_values
 from app.store.connection import connect, refused
 from app.store.endings import SQLSTATES, Ending, How, ending_of
 from app.store.rights import right_missing
+from app.store.rows import T, made
 from app.store.wording import cleaned, said
 
 instants.install()
@@ -129,12 +130,13 @@ class Database:
             ValueRefused: a value cannot be stored.
         """
         with self.cursor() as cursor:
-            try:
-                cursor.execute(sql, arguments)
-            except ValueError:
-                # The driver's own: a NUL, or a letter that the client's encoding lacks.
-                raise ValueRefused(_NO_TEXT) from None
-            return cursor.fetchall() if cursor.description else []
+            return _rows(cursor, sql, arguments)
+
+    def read(self, kind: type[T], sql: str, arguments: Sequence[Any] | Mapping[str, Any] = ()) -> list[T]:
+        """Do the same and return each row as a value of a dataclass, by the names of its columns."""
+        with self.cursor() as cursor:
+            rows = _rows(cursor, sql, arguments)
+            return made(kind, [column.name for column in cursor.description or ()], rows)
 
     def check(self) -> None:
         """Make sure that Postgres answers. Transaction: own.
@@ -193,6 +195,15 @@ class Database:
             if how.drops:
                 connection.invalidate()
             raise translated(self.url, error, how) from cleaned(error)
+
+
+def _rows(cursor: Any, sql: str, arguments: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    try:
+        cursor.execute(sql, arguments)
+    except ValueError:
+        # The driver's own: a NUL, or a letter that the client's encoding lacks.
+        raise ValueRefused(_NO_TEXT) from None
+    return cursor.fetchall() if cursor.description else []
 
 
 def _refuse_text(context: Any) -> None:

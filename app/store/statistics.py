@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,15 +10,17 @@ from app.store.session import Database
 DIMENSIONS = ("reason", "category", "policy", "status", "template", "namespace", "dead_queue")
 _OPEN = "status in ('pending', 'investigating')"
 _BY = """
-select {column}, coalesce(sum(now) filter (where {open}), 0)::bigint, sum(now)::bigint,
-       coalesce(sum(ever) filter (where status = 'pending'), 0)::bigint,
-       coalesce(sum(ever) filter (where not {open}), 0)::bigint, sum(closed_seconds)
+select {column} as name, coalesce(sum(now) filter (where {open}), 0)::bigint as open, sum(now)::bigint as now,
+       coalesce(sum(ever) filter (where status = 'pending'), 0)::bigint as ever,
+       coalesce(sum(ever) filter (where not {open}), 0)::bigint as closed,
+       sum(closed_seconds) / nullif(sum(ever) filter (where not {open}), 0) as mean_seconds_to_close
   from remand.dead_letter_counts where (%(namespace)s::text is null or namespace = %(namespace)s)
  group by 1 order by 2 desc, 3 desc, 1 limit 50
 """
 _STATUS = """
-select status, sum(now)::bigint, sum(now)::bigint, sum(ever)::bigint,
-       coalesce(sum(ever) filter (where not {open}), 0)::bigint, sum(closed_seconds)
+select status as name, sum(now)::bigint as open, sum(now)::bigint as now, sum(ever)::bigint as ever,
+       coalesce(sum(ever) filter (where not {open}), 0)::bigint as closed,
+       sum(closed_seconds) / nullif(sum(ever) filter (where not {open}), 0) as mean_seconds_to_close
   from remand.dead_letter_counts where (%(namespace)s::text is null or namespace = %(namespace)s)
  group by 1 order by 2 desc, 1
 """
@@ -58,20 +59,18 @@ def counted(database: Database, dimension: str, namespace: str | None = None) ->
         raise ValueError(f"letters are not counted by {dimension!r}")
     column = "namespace || '/' || template" if dimension == "template" else dimension
     sql = (_STATUS if dimension == "status" else _BY).format(column=column, open=_OPEN)
-    with database.cursor() as cursor:
-        cursor.execute(sql, {"namespace": namespace})
-        rows: Sequence[tuple[str, int, int, int, int, float]] = cursor.fetchall()
-    return [Count(*row[:5], row[5] / row[4] if row[4] else None) for row in rows]
+    return database.read(Count, sql, {"namespace": namespace})
 
 
 def held(database: Database) -> list[Held]:
     """Return the dead queues with what they hold, by name. Transaction: own."""
-    rows = database.call(
-        "select q.name, q.description, coalesce((select sum(c.now) from remand.dead_letter_counts c"
-        f" where c.dead_queue = q.name and c.{_OPEN}), 0)::bigint, q.size_limit"
-        " from remand.dead_queues q order by q.name"
+    return database.read(
+        Held,
+        "select q.name, q.description, q.size_limit own_limit,"
+        " coalesce((select sum(c.now) from remand.dead_letter_counts c"
+        f" where c.dead_queue = q.name and c.{_OPEN}), 0)::bigint as open"
+        " from remand.dead_queues q order by q.name",
     )
-    return [Held(*row) for row in rows]
 
 
 def oldest_open(database: Database, namespace: str | None = None) -> datetime | None:

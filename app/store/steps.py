@@ -118,16 +118,17 @@ def get_step(database: Database, workflow_id: UUID, name: str) -> Step:
 def attempts_of(database: Database, workflow_id: UUID, step: str | None = None) -> list[Attempt]:
     """Read the attempts of a workflow, or of one step, in order. Transaction: own, two if there are none."""
     for view in ("all_attempts", "archived_attempts"):
-        rows = database.call(
+        attempts = database.read(
+            Attempt,
             "select a.step, a.attempt, a.outcome, a.worker, w.hostname, a.started_at, a.ended_at, a.failure,"
             " a.policy, a.decision, a.decided_at, a.due_at, a.explanation"
             f" from remand.{view} a left join remand.workers w on w.id = a.worker"
             " where a.workflow_id = %s and (%s::text is null or a.step = %s) order by a.step, a.attempt",
             (workflow_id, step, step),
         )
-        if rows:
+        if attempts:
             break
-    return [Attempt(*row) for row in rows]
+    return attempts
 
 
 def move_step(

@@ -115,11 +115,11 @@ def figures(database: Database) -> dict[tuple[str, str], int]:
 
 def sweep_runs(database: Database) -> list[SweepRun]:
     """Return the sweeps that ever ran, by name. Transaction: own."""
-    rows = database.call(
+    return database.read(
+        SweepRun,
         f"select {_COLUMNS}, w.hostname from remand.sweep_runs s"
-        " left join remand.workers w on w.id = s.worker order by s.name"
+        " left join remand.workers w on w.id = s.worker order by s.name",
     )
-    return [SweepRun(*row) for row in rows]
 
 
 def success_ages(database: Database) -> dict[str, float]:

@@ -27,8 +27,8 @@ select queue from (select queue from ready union select queue from failed) w
 _ORPHANS = """
 with alive as materialized (
   select id, hostname from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
-select q.workflow_id, q.step, q.attempt, q.worker, coalesce(w.hostname, 'unknown'),
-       case when a.id is null then 'gone' else 'lease' end
+select q.workflow_id, q.step, q.attempt, q.worker, coalesce(w.hostname, 'unknown') hostname,
+       case when a.id is null then 'gone' else 'lease' end cause
   from remand.run_queue q left join alive a on a.id = q.worker left join remand.workers w on w.id = q.worker
  where q.phase = 'claimed'
    and (a.id is null or q.lease_until < coalesce(%(now)s, clock_timestamp()))
@@ -114,9 +114,7 @@ def gated_workflows(database: Database, limit: int = 20_000) -> list[UUID]:
 
 def find_orphans(database: Database, clock: Clock, limits: Limits, limit: int) -> list[Orphan]:
     """Find claims that nobody works on any more. Transaction: own; nothing is locked."""
-    with database.cursor() as cursor:
-        cursor.execute(_ORPHANS, {**_named(limits), "now": clock.fixed(), "limit": limit})
-        return [Orphan(*row) for row in cursor.fetchall()]
+    return database.read(Orphan, _ORPHANS, {**_named(limits), "now": clock.fixed(), "limit": limit})
 
 
 def mark_gone(database: Database, clock: Clock, limits: Limits) -> list[tuple[UUID, str]]:

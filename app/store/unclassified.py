@@ -113,9 +113,8 @@ def list_unclassified(
         InputInvalid: `after` is no cursor of this list.
     """
     at, fingerprint = (None, None) if after is None else _place(after)
-    rows = database.call(_LIST, (at, at, fingerprint, limit + 1))
     return Page.of(
-        [Unclassified(*row) for row in rows],
+        database.read(Unclassified, _LIST, (at, at, fingerprint, limit + 1)),
         limit,
         after=after,
         cursor=lambda one: f"{one.last_at.isoformat()}_{one.fingerprint}",

@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass
 
 from app.store.connection import connect
+from app.store.rows import made
 
 _LOOK = """
 select extract(epoch from clock_timestamp() - w.heartbeat_at)::float as heartbeat_age,
@@ -45,7 +46,8 @@ def worker_health(url: str, node: str = "", *, patience_seconds: float) -> Worke
     try:
         with connection.cursor() as cursor:
             cursor.execute(_LOOK, {"patience": patience_seconds, "node": node, "host": socket.gethostname()})
-            row = cursor.fetchone()
+            columns = [column.name for column in cursor.description or ()]
+            found = made(WorkerHealth, columns, cursor.fetchall())
     finally:
         connection.close()
-    return None if row is None else WorkerHealth(*row)
+    return next(iter(found), None)

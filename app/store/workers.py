@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -61,6 +61,9 @@ class WorkerRow:
     started_at: datetime
     heartbeat_at: datetime
     stopped_at: datetime | None
+
+
+COLUMNS = ", ".join(column.name for column in fields(WorkerRow))
 
 
 class Pulse:
@@ -133,4 +136,4 @@ class Pulse:
 
 def listed(database: Database) -> list[WorkerRow]:
     """Return all registered incarnations, newest first. Transaction: own."""
-    return [WorkerRow(*row) for row in database.call("select * from remand.workers order by started_at desc")]
+    return database.read(WorkerRow, f"select {COLUMNS} from remand.workers order by started_at desc")

@@ -16,6 +16,7 @@ from app.domain.errors import WorkflowArchived, WorkflowNotFound
 from app.domain.states import WorkflowState
 from app.store.arrays import plain, texts
 from app.store.ids import find_id
+from app.store.rows import read
 from app.store.session import Database
 
 _SUBMIT = (
@@ -109,16 +110,17 @@ def insert_workflows(
 
     Idempotent: by id and by identity key.
     """
-    rows = database.call(_SUBMIT, submit_arguments(template_id, new, by, clock))
-    return [Submitted(*row) for row in rows]
+    return database.read(Submitted, _SUBMIT, submit_arguments(template_id, new, by, clock))
 
 
 def insert_workflow(
     connection: sa.Connection, clock: Clock, template_id: int, new: NewWorkflow, *, by: str
 ) -> Submitted:
     """Store a workflow. Transaction: joins. Idempotent: by id and by identity key."""
-    row = connection.exec_driver_sql(_SUBMIT, submit_arguments(template_id, [new], by, clock)).one()
-    return Submitted(*row)
+    [submitted] = read(
+        Submitted, connection.exec_driver_sql(_SUBMIT, submit_arguments(template_id, [new], by, clock))
+    )
+    return submitted
 
 
 def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, clock: Clock) -> tuple[Any, ...]:
@@ -199,14 +201,15 @@ def states_of(database: Database, ids: Sequence[UUID]) -> dict[UUID, WorkflowSta
 def moves_of(database: Database, workflow_id: UUID) -> list[Move]:
     """Read every move of a workflow and of its steps, in order. Transaction: own, two if it is archived."""
     for view in ("moves", "archived_moves"):
-        rows = database.call(
+        moves = database.read(
+            Move,
             f"select seq, kind, step, from_state, event, to_state, at, by, reason from remand.{view}"
             " where workflow_id = %s order by at, seq",
             (workflow_id,),
         )
-        if rows:
+        if moves:
             break
-    return [Move(*row) for row in rows]
+    return moves
 
 
 def lock_workflow(connection: sa.Connection, workflow_id: UUID) -> Any:
