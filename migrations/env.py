@@ -1,34 +1,18 @@
-"""Run migrations: on the connection that `app.store.schema` hands over, or on REMAND_DATABASE_URL."""
+"""What Alembic runs for each revision: on the connection that `migrations.runner` hands over."""
 
 from __future__ import annotations
 
-import os
-
-import sqlalchemy as sa
 from alembic import context
 
-from app.store.session import Database
-from app.store.tables import SCHEMA, metadata
+from migrations.order import VERSION_TABLE
+from migrations.runner import SCHEMA
 
-
-def _migrate(connection: sa.Connection) -> None:
-    # "create schema if not exists" asks for the right to create schemas even where this one exists.
-    if connection.scalar(sa.text("select to_regnamespace(:name)"), {"name": SCHEMA}) is None:
-        connection.execute(sa.text(f"create schema {SCHEMA}"))
-    context.configure(
-        connection=connection,
-        target_metadata=metadata,
-        version_table="schema_version",
-        version_table_schema=SCHEMA,
-        include_schemas=True,
-    )
-    with context.begin_transaction():
-        context.run_migrations()
-
-
-given = context.config.attributes.get("connection")
-if given is not None:
-    _migrate(given)
-else:
-    with Database(os.environ["REMAND_DATABASE_URL"]).begin() as opened:
-        _migrate(opened)
+context.configure(
+    connection=context.config.attributes["connection"],
+    version_table=VERSION_TABLE,
+    version_table_schema=SCHEMA,
+    # What runs is in a transaction, but for indexes that are made beside live work.
+    transaction_per_migration=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

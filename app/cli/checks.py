@@ -64,10 +64,10 @@ def check_database(cli: Cli) -> Finding:
 def check_schema(cli: Cli) -> Finding:
     """Say whether code and schema fit."""
     try:
-        schema.check(cli.unchecked.database)
+        revision = schema.check(cli.unchecked.database)
     except RemandError as error:
         return _failed("schema", error.message, error.hint)
-    return Finding("schema", "ok", f"revision {schema.head()}", is_environment=True)
+    return Finding("schema", "ok", f"revision {revision}", is_environment=True)
 
 
 def check_broker(cli: Cli) -> Finding:

@@ -62,8 +62,7 @@ def _database(engine: Engine) -> tuple[bool, str]:
 
 
 def _schema(engine: Engine) -> tuple[bool, str]:
-    schema.check(engine.database)
-    return True, f"revision {schema.head()}"
+    return True, f"revision {schema.check(engine.database)}"
 
 
 def _broker(engine: Engine) -> tuple[bool, str]:

@@ -92,6 +92,12 @@ class Database:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
+    def session(self) -> Iterator[sa.Connection]:
+        """Open a connection whose transactions are the caller's. Raises as `begin`."""
+        with self._connect() as connection, self._translating(connection):
+            yield connection
+
+    @contextmanager
     def cursor(self) -> Iterator[psycopg2.extensions.cursor]:
         """Yield a raw autocommit cursor from the pool: each statement is its own transaction.
 

@@ -9,5 +9,5 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-_revision = Revision(__file__)
+_revision = Revision(__file__, serves="0002")
 upgrade, downgrade = _revision.upgrade, _revision.downgrade

@@ -202,7 +202,7 @@ def test_schema_that_is_missing_or_newer_than_the_code(site: Site, cluster: Clus
             assert "remand migrate" in refused(site, *words, code="SCHEMA_MISSING", exits=3, env=unmigrated)
     with cluster.fresh() as url:
         database = Database(url)
-        database.call("update remand.schema_version set version_num = '9999'")
+        database.call("update remand.schema_version set version_num = '9999', serves = '{9998}'")
         newer = {"REMAND_DATABASE_URL": url}
         for words in (("workflow", "list"), ("submit", "site/one"), ("worker",), ("migrate",)):
             assert "9999" in refused(site, *words, code="SCHEMA_TOO_NEW", exits=3, env=newer)

@@ -91,7 +91,7 @@ def test_an_unmigrated_database_is_named_as_such(unmigrated: Database) -> None:
 
 
 def test_a_schema_of_the_future_is_refused(fresh_database: Database) -> None:
-    fresh_database.call("update remand.schema_version set version_num = '9999'")
+    fresh_database.call("update remand.schema_version set version_num = '9999', serves = '{9998}'")
 
     with pytest.raises(SchemaTooNew, match="9999"):
         schema.check(fresh_database)

@@ -1,0 +1,1 @@
+alter table remand.schema_version drop column serves;
