@@ -92,8 +92,12 @@ class Site:
 
     open_sites: ClassVar[list[Site]] = []
 
-    def __init__(self, folder: Path, database_url: str, broker_url: str, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, database_url: str, broker_url: str, *, publishes: bool = True, **settings: Any
+    ) -> None:
         """`settings`: other than the defaults, for this process and for all that is started.
+
+        `publishes`: False where the database is of another release, which published them.
 
         Breakers and budgets are off: tests that let many steps fail need not mind them; theirs turn them on.
         """
@@ -118,7 +122,8 @@ class Site:
         self.engine = self.runtime.engine
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._groups: set[int] = set()
-        publish(self.engine.templates, [TEMPLATES])
+        if publishes:
+            publish(self.engine.templates, [TEMPLATES])
 
     def __enter__(self) -> Self:
         Site.open_sites.append(self)
@@ -144,13 +149,14 @@ class Site:
         pool: str = "prefork",
         app: str = "workers",
         env: Mapping[str, str] | None = None,
+        cwd: Path = ROOT,
     ) -> subprocess.Popen[bytes]:
         """Start a worker; it is not waited for. A name may be used again once its process has ended."""
         arguments = [
             "worker", "-Q", ",".join(queues), "-c", str(concurrency), "-P", pool, "-n", f"{name}@site",
             "--without-mingle", "--without-gossip",
         ]  # fmt: skip
-        return self.start(name, [sys.executable, "-m", "celery", "-q", "-A", app, *arguments], env)
+        return self.start(name, [sys.executable, "-m", "celery", "-q", "-A", app, *arguments], env, cwd)
 
     def start_beat(self, name: str = "beat") -> subprocess.Popen[bytes]:
         """Start a beat."""
@@ -162,7 +168,11 @@ class Site:
         self.start_beat()
 
     def start(
-        self, name: str, command: Sequence[str], env: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        cwd: Path = ROOT,
     ) -> subprocess.Popen[bytes]:
         """Start a program in a session of its own; it dies with the test process, however that ends.
 
@@ -175,7 +185,7 @@ class Site:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=ROOT,
+                cwd=cwd,
                 env={**self.environment, **(env or {})},
                 start_new_session=True,
                 preexec_fn=hear_hangups,  # noqa: PLW1509 - one call to the kernel, which needs no lock
