@@ -8,6 +8,7 @@ Flower documents no way to add a page: this uses what it makes its application o
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from tornado.template import DictLoader
 from tornado.web import authenticated, url
 
 from app.cli.render.output import age, span
-from app.engine import overview
+from app.resources.breakers import breakers
+from app.resources.queues import queues
 from remand.errors import RemandError
 from workers import process
 from workers.celery import settings
@@ -41,8 +43,8 @@ def look() -> dict[str, Any]:
         runtime = process.runtime()
         runtime.check_schema()
         return {
-            "queues": [one.to_dict() for one in overview.queues(runtime.engine)],
-            "breakers": [one.to_dict() for one in overview.breakers(runtime.engine)],
+            "queues": [asdict(queue) for queue in queues(runtime.engine)],
+            "breakers": [asdict(breaker) for breaker in breakers(runtime.engine)],
         }
     except RemandError as error:
         return {"error": error.to_dict()}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
@@ -15,8 +14,14 @@ from app.api.contract import CHANGES, Page, errors
 from app.api.idempotency import OnceOf
 from app.api.parts import AdminWriter, Body, EngineOf, LetterReader, Line, Prose, QueueReader, Reason
 from app.api.queues import QueueName
-from app.engine import dead_queues, overview
-from app.engine.queue_settings import QueueSettings, queue_settings, set_queue
+from app.engine import dead_queues
+from app.resources.queues import (
+    DeadQueue,
+    QueueSettings,
+    QueueSettingsChanged,
+    change_settings,
+    settings_of,
+)
 
 router = APIRouter(tags=["dead queues"])
 _ONE = "/dead-queues/{dead_queue}"
@@ -28,22 +33,6 @@ SizeLimit = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class DeadQueue:
-    """A dead queue."""
-
-    name: str
-    description: str
-    size_limit: int | None
-    """Open letters it is meant to hold; null: as the setting says."""
-    created_at: datetime
-    created_by: str
-    queues: list[str]
-    """Queues whose letters go there."""
-    open: int
-    """Open letters in it."""
-
-
-@dataclass(frozen=True, slots=True)
 class DeadQueueGone:
     """A dead queue that was deleted."""
 
@@ -51,13 +40,6 @@ class DeadQueueGone:
     moved_to: str | None
     moved: int
     """Letters that were moved."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueueSettingsChanged(QueueSettings):
-    """What a queue is set to after a change; `changed`: False if it was so before."""
-
-    changed: bool = field(kw_only=True)
 
 
 class NewDeadQueue(Body):
@@ -164,10 +146,7 @@ def delete_dead_queue(
 )
 def show_queue_settings(engine: EngineOf, caller: QueueReader, queue: QueueName) -> Response:
     """Show where dead letters of a queue's steps lie, and at what age workflows that begin in it expire."""
-    found = queue_settings(engine, queue)
-    if found == QueueSettings(queue):
-        overview.find_queue(engine, queue)  # nobody ever set it: is it one at all?
-    return answer(found)
+    return answer(settings_of(engine, queue))
 
 
 @router.patch(
@@ -183,9 +162,11 @@ def change_queue_settings(
 
     A template that names a dead queue itself goes first; of ages the least counts.
     """
-    who = caller.who(body.reason)
-    changed = set_queue(
-        engine, queue, who, dead_queue=body.dead_queue, expire_after_seconds=body.expire_after_seconds
+    changed = change_settings(
+        engine,
+        queue,
+        caller.who(body.reason),
+        dead_queue=body.dead_queue,
+        expire_after_seconds=body.expire_after_seconds,
     )
-    now = queue_settings(engine, queue)
-    return answer(QueueSettingsChanged(now.queue, now.dead_queue, now.expire_after_seconds, changed=changed))
+    return answer(changed)

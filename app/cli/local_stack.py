@@ -27,9 +27,10 @@ from app.embedded.processes import Processes, ProcessExit
 from app.embedded.stack import Endpoints, Stack
 from app.embedded.watchdog import Watchdog
 from app.engine import access
+from app.engine.limits import live_workers
 from app.engine.publish import publish
 from app.runtime import Runtime
-from app.store import diagnosis, schema
+from app.store import schema
 
 _LOOK_SECONDS = 0.05
 
@@ -159,7 +160,7 @@ class LocalStack:
         while time.monotonic() < deadline:
             self._processes.check()
             ours = {f"{name}-{os.getpid()}" for name in self._processes.pids()}
-            live = diagnosis.live_workers(self.runtime.database, self.settings, self.runtime.engine.clock)
+            live = live_workers(self.runtime.engine)
             if sum(one.hostname.partition("@")[0] in ours for one in live) >= wanted:
                 return True
             time.sleep(_LOOK_SECONDS)

@@ -18,12 +18,12 @@ from app.domain.queues import BUILT_IN
 from app.domain.states import BreakerState, DeadLetterStatus, DeadReason
 from app.engine import statistics
 from app.engine.context import Engine
+from app.engine.limits import live_workers
 from app.store import breakers, diagnosis, figures, groups, partitions, schema, sweep_runs
 from app.store import statistics as counts
 from app.store.diagnosis import Waiting
 from app.store.figures import Letters
 from app.store.pauses import pauses
-from app.store.workers import WorkerRow
 from app.telemetry import metrics as m
 from app.telemetry.metrics import Metric
 from app.telemetry.metrics_buffer import Series
@@ -87,7 +87,7 @@ def _site(engine: Engine) -> Iterator[Figure]:
 
 def _queues(engine: Engine) -> Iterator[Figure]:
     work = {one.queue: one for one in diagnosis.waiting(engine.database, engine.clock)}
-    listened = Counter(queue for worker in _live(engine) for queue in worker.queues)
+    listened = Counter(queue for worker in live_workers(engine) for queue in worker.queues)
     for queue in {*BUILT_IN, *diagnosis.step_queues(engine.database), *work, *listened}:
         one = work.get(queue) or Waiting(queue, 0, 0, 0, 0, 0, 0, None)
         for phase in ("ready", "failed", "waiting", "held", "claimed"):
@@ -100,16 +100,12 @@ def _queues(engine: Engine) -> Iterator[Figure]:
 
 
 def _workers(engine: Engine) -> Iterator[Figure]:
-    live = _live(engine)
+    live = live_workers(engine)
     for (version, code), count in Counter((one.version, one.code_version or "") for one in live).items():
         yield m.WORKERS, (version, code), count
     slots = sum(one.concurrency for one in live if not {*one.queues} <= {*BUILT_IN[1:]})
     yield m.WORKER_SLOTS, (), slots
     yield m.WORKER_BUSY, (), figures.busy_processes(engine.database)
-
-
-def _live(engine: Engine) -> list[WorkerRow]:
-    return diagnosis.live_workers(engine.database, engine.settings, engine.clock)
 
 
 def _breakers(engine: Engine) -> Iterator[Figure]:

@@ -1,9 +1,12 @@
-"""When a worker counts as dead, as the settings say it."""
+"""When a worker counts as dead, as the settings say it, and which are alive."""
 
 from __future__ import annotations
 
 from app.config import Settings
+from app.engine.context import Engine
+from app.store import diagnosis
 from app.store.sweeping import Limits
+from app.store.workers import WorkerRow
 
 AWAY_SECONDS = 60.0
 """Shorter spans without a sweep or a worker are none: restarts, deploys."""
@@ -17,3 +20,8 @@ def limits_of(settings: Settings) -> Limits:
         settings.rescue_pause_after_restart_seconds,
         max(AWAY_SECONDS, 3 * settings.ring_interval_seconds),
     )
+
+
+def live_workers(engine: Engine) -> list[WorkerRow]:
+    """Return the workers that are alive. Transaction: own."""
+    return diagnosis.live_workers(engine.database, limits_of(engine.settings), engine.clock)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any
 
 from app.domain import breaker as rules
 from app.domain.breaker import Breaker, BreakerSpec
@@ -18,6 +17,7 @@ from app.domain.queues import BUILT_IN
 from app.domain.states import BreakerState
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
+from app.engine.limits import live_workers
 from app.engine.pauses import check_known
 from app.store import breakers as store
 from app.store import diagnosis
@@ -35,25 +35,6 @@ class QueueStanding:
     paused: Pause | None
     workers: tuple[str, ...]
     """Node names of the live workers that consume it."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what programs read of it."""
-        work, paused = self.work, self.paused
-        return {
-            "queue": self.queue,
-            "ready": work.ready,
-            "failed": work.failed,
-            "waiting": work.waiting,
-            "held": work.held,
-            "claimed": work.claimed,
-            "due": work.due,
-            "oldest_seconds": work.oldest_seconds,
-            "is_paused": paused is not None,
-            "paused_since": paused and paused.since,
-            "paused_by": paused and paused.by,
-            "paused_reason": paused and paused.reason,
-            "workers": list(self.workers),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +68,6 @@ class BreakerStanding:
         """When an open one tries by itself."""
         return None if self.breaker is None else self.breaker.probe_at
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what programs read of it."""
-        known = self.breaker
-        return {
-            "name": self.name,
-            "state": self.state,
-            "is_gating": self.is_gating,
-            "state_since": known and known.state_since,
-            "probe_at": self.probe_at,
-            "openings": known.openings if known else 0,
-            "attempts": self.attempts,
-            "failures": self.failures,
-            "held": self.held,
-            "passed": self.passed,
-            "release_per_second": self.release_per_second,
-            "by": known and known.by,
-            "reason": known and known.reason,
-        }
-
 
 def queues(engine: Engine) -> list[QueueStanding]:
     """Return every queue: the built-in ones, those of templates, those that hold work or are paused.
@@ -114,7 +76,7 @@ def queues(engine: Engine) -> list[QueueStanding]:
     """
     work = {one.queue: one for one in diagnosis.waiting(engine.database, engine.clock)}
     paused = {one.queue: one for one in pauses(engine.database)}
-    live = diagnosis.live_workers(engine.database, engine.settings, engine.clock)
+    live = live_workers(engine)
     others = {*diagnosis.step_queues(engine.database), *work, *paused} - {*BUILT_IN}
     return [
         QueueStanding(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.clock import Clock
-from app.config import Settings
 from app.store.session import Database
+from app.store.sweeping import Limits
 from app.store.workers import COLUMNS, WorkerRow
 
 _LIVE = f"select {COLUMNS} from remand.live_workers(%s, %s, %s, %s) order by hostname, started_at"
@@ -50,14 +50,9 @@ class Waiting:
     """How long the oldest of them has been due; None: none is."""
 
 
-def live_workers(database: Database, settings: Settings, clock: Clock) -> list[WorkerRow]:
+def live_workers(database: Database, limits: Limits, clock: Clock) -> list[WorkerRow]:
     """Return the workers that are alive. Transaction: own."""
-    limits = (
-        settings.worker_gone_after_seconds,
-        settings.worker_silent_after_seconds,
-        settings.rescue_pause_after_restart_seconds,
-    )
-    return database.read(WorkerRow, _LIVE, (*limits, clock.fixed()))
+    return database.read(WorkerRow, _LIVE, (limits.gone, limits.silent, limits.pause, clock.fixed()))
 
 
 def waiting(database: Database, clock: Clock) -> list[Waiting]:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from app.clock import DatabaseClock
+from app.engine.limits import live_workers
 from app.store import diagnosis
 from app.store.workflow_search import WorkflowFilter, search
 from app.store.workflows import get_workflow
@@ -26,11 +27,11 @@ def test_what_waits_is_counted_by_queue_with_the_age_of_the_oldest(harness: Harn
 
 def test_only_the_living_are_live(harness: Harness) -> None:
     harness.new_worker(hostname="here@test")
-    alive = diagnosis.live_workers(harness.database, harness.settings, harness.clock)
+    alive = live_workers(harness.engine)
     assert [(one.hostname, "steps" in one.queues) for one in alive] == [("here@test", True)]
 
     harness.advance(3600)
-    alive = diagnosis.live_workers(harness.database, harness.settings, harness.clock)
+    alive = live_workers(harness.engine)
     assert "here@test" not in [one.hostname for one in alive]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,16 +13,12 @@ from app.cli.arguments import read_seconds
 from app.cli.context import By, Cli, Group, Reason
 from app.cli.render.output import age, ahead, facts, now, span, state, table
 from app.cli.render.wording import command, counted, next_steps
-from app.domain.breaker import BreakerSpec, Move
 from app.domain.page import Page
 from app.domain.states import BreakerState
-from app.engine import breakers as engine
-from app.engine import overview
-from app.engine.overview import BreakerStanding
-from app.store.breakers import PastMove
+from app.resources import breakers
+from app.resources.breakers import Breaker, BreakerChanged, BreakerShown, PastMove
 
 GROUP = Group("breaker", "See which dependencies are down, hold their work back, or let it go.")
-LAST_MOVES = 10
 BreakerName = Annotated[
     str, typer.Argument(metavar="NAME", help="The dependency, as `remand breaker list --all` shows it.")
 ]
@@ -37,15 +32,15 @@ def list_(
     all: Annotated[bool, typer.Option("--all", help="Dependencies whose breaker never moved, too.")] = False,
 ) -> None:
     """List the circuit breakers that ever moved: where each stands, what it counted and what it holds."""
-    found = overview.breakers(cli.engine, unmoved=all)
+    found = breakers.breakers(cli.engine, unmoved=all)
     cli.out.answer_page(
-        Page.whole(one.to_dict() for one in found),
+        Page.whole(found),
         *([_listing(found)] if found else []),
         *([] if any(one.is_gating for one in found) else [_all_closed()]),
     )
 
 
-def _listing(found: Sequence[BreakerStanding]) -> RenderableType:
+def _listing(found: Sequence[Breaker]) -> RenderableType:
     at = now()
     return table(
         "name", "state", "for", "next", "failed", "held", "reason",
@@ -53,11 +48,11 @@ def _listing(found: Sequence[BreakerStanding]) -> RenderableType:
             (
                 one.name,
                 state(_stands(one)),
-                age(one.breaker.state_since, at) if one.breaker else "",
+                age(one.state_since, at),
                 _next(one),
                 f"{one.failures} of {one.attempts}" if one.attempts else "",
                 str(one.held or ""),
-                (one.breaker.reason or "") if one.breaker else "",
+                one.reason or "",
             )
             for one in found
         ],
@@ -68,11 +63,11 @@ def _all_closed() -> Text:
     return Text.assemble(("all closed", "green"), ": no dependency is held back; --all lists those watched")
 
 
-def _stands(one: BreakerStanding) -> str:
+def _stands(one: Breaker) -> str:
     return "releasing" if one.is_gating and one.state is BreakerState.CLOSED else str(one.state)
 
 
-def _next(one: BreakerStanding) -> str:
+def _next(one: Breaker) -> str:
     match one.state:
         case BreakerState.OPEN:
             return "closed by hand" if one.probe_at is None else f"probe {ahead(one.probe_at)}"
@@ -85,25 +80,20 @@ def _next(one: BreakerStanding) -> str:
 @GROUP.verb("show", exits=(4,), examples=("remand breaker show payments-api",))
 def show(cli: Cli, name: BreakerName) -> None:
     """Show a breaker: its rules, what it counted, what it holds, its last moves with who and why."""
-    one = overview.find_breaker(cli.engine, name)
-    moves = overview.moves(cli.engine, name, LAST_MOVES)
+    one = breakers.show_breaker(cli.engine, name)
     cli.out.answer(
-        {**one.to_dict(), "settings": _settings(one.spec), "moves": moves},
+        one,
         _heading(one),
-        *([Text(), _moves(moves)] if moves else []),
+        *([Text(), _moves(one.moves)] if one.moves else []),
         *_what_next(one),
     )
 
 
-def _settings(spec: BreakerSpec) -> dict[str, Any]:
-    return {**asdict(spec), "categories": sorted(spec.categories)}
-
-
-def _heading(one: BreakerStanding) -> RenderableType:
-    known, window = one.breaker, span(one.spec.window_seconds)
+def _heading(one: BreakerShown) -> RenderableType:
+    window = span(one.settings["window_seconds"])
     since = (
-        f" for {age(known.state_since)}, by {known.by}: {known.reason or 'no reason given'}"
-        if known
+        f" for {age(one.state_since)}, by {one.by}: {one.reason or 'no reason given'}"
+        if one.state_since is not None
         else ": it never moved"
     )
     return facts(
@@ -114,23 +104,24 @@ def _heading(one: BreakerStanding) -> RenderableType:
             ("counted", f"{one.failures} of {counted(one.attempts, 'attempt')} failed within {window}"),
             ("holds", counted(one.held, "step") if one.held else None),
             ("let through", f"{counted(one.passed, 'step')} not ended yet" if one.passed else None),
-            *_rules(one.spec, window),
+            *_rules(one.settings, window),
         ]
     )
 
 
-def _rules(spec: BreakerSpec, window: str) -> list[tuple[str, str]]:
-    opens = f"{spec.failures} failures within {window}, {spec.failure_ratio:.0%} of the attempts or more"
-    first, last = span(spec.cool_down_seconds), span(spec.cool_down_cap_seconds)
-    probes = counted(spec.probes, "good probe")
+def _rules(settings: Mapping[str, Any], window: str) -> list[tuple[str, str]]:
+    failures, ratio = settings["failures"], settings["failure_ratio"]
+    opens = f"{failures} failures within {window}, {ratio:.0%} of the attempts or more"
+    first, last = span(settings["cool_down_seconds"]), span(settings["cool_down_cap_seconds"])
+    probes = counted(settings["probes"], "good probe")
     return [
-        ("opens after", opens if spec.enabled else "nothing: its settings disable it"),
-        ("counts", ", ".join(sorted(spec.categories))),
+        ("opens after", opens if settings["enabled"] else "nothing: its settings disable it"),
+        ("counts", ", ".join(settings["categories"])),
         (
             "tries again",
-            f"after {first}, doubled up to {last}; {probes} {'closes' if spec.probes == 1 else 'close'} it",
+            f"after {first}, doubled up to {last}; {probes} close{'s' if settings['probes'] == 1 else ''} it",
         ),
-        ("lets out", f"{spec.release_per_second:g} steps a second, doubled after every {window}"),
+        ("lets out", f"{settings['release_per_second']:g} steps a second, doubled after every {window}"),
     ]
 
 
@@ -152,7 +143,7 @@ def _moves(moves: Sequence[PastMove]) -> RenderableType:
     )  # fmt: skip
 
 
-def _what_next(one: BreakerStanding) -> list[RenderableType]:
+def _what_next(one: Breaker) -> list[RenderableType]:
     if not one.is_gating:
         return []
     verb = "reset" if one.state is BreakerState.CLOSED else "close"
@@ -184,11 +175,9 @@ def open_(
     What runs goes on. Without --for it stays open until somebody closes it.
     """
     seconds = None if for_ is None else read_seconds(for_)
-    overview.find_breaker(cli.engine, name)
-    who = cli.who(by, reason)
-    move = engine.open_breaker(cli.engine, name, by=who.by, reason=who.reason, seconds=seconds)
+    done = breakers.open_breaker(cli.engine, name, cli.who(by, reason), seconds=seconds)
     until = "until it is closed by hand" if seconds is None else f"a probe in {span(seconds)}"
-    _answer(cli, name, move, until, command("remand breaker close", name))
+    _answer(cli, done, until, command("remand breaker close", name))
 
 
 @GROUP.verb(
@@ -196,31 +185,22 @@ def open_(
 )
 def close(cli: Cli, name: BreakerName, reason: Reason = None, by: By = None) -> None:
     """Close a breaker: what it held goes out at its limited rate, so that the dependency meets no herd."""
-    who = cli.who(by, reason)
-    move = engine.close_breaker(cli.engine, name, by=who.by, reason=who.reason)
-    rate = overview.find_breaker(cli.engine, name).release_per_second
-    told = "was closed already" if move.from_state is move.to_state else "it holds nothing"
-    _answer(cli, name, move, f"{rate:g} steps a second go out" if rate else told)
+    done = breakers.close_breaker(cli.engine, name, cli.who(by, reason))
+    rate = breakers.find_breaker(cli.engine, name).release_per_second
+    told = "was closed already" if done.before is done.after else "it holds nothing"
+    _answer(cli, done, f"{rate:g} steps a second go out" if rate else told)
 
 
 @GROUP.verb("reset", exits=(4,), examples=("remand breaker reset payments-api",))
 def reset(cli: Cli, name: BreakerName, reason: Reason = None, by: By = None) -> None:
     """Close a breaker and forget what it counted; what it held goes out at once, whatever its rate."""
-    who = cli.who(by, reason)
-    _answer(
-        cli,
-        name,
-        engine.reset_breaker(cli.engine, name, by=who.by, reason=who.reason),
-        "what it held is out",
-    )
+    done = breakers.reset_breaker(cli.engine, name, cli.who(by, reason))
+    _answer(cli, done, "what it held is out")
 
 
-def _answer(cli: Cli, name: str, move: Move, told: str, *then: Text) -> None:
+def _answer(cli: Cli, done: BreakerChanged, told: str, *then: Text) -> None:
     cli.out.answer(
-        {"name": name, "before": move.from_state, "after": move.to_state, "reason": move.reason,
-         "probe_at": move.probe_at, "held": overview.find_breaker(cli.engine, name).held},
-        Text.assemble(
-            f"breaker {name}: ", state(move.from_state), " → ", state(move.to_state), f" · {told}"
-        ),
+        done,
+        Text.assemble(f"breaker {done.name}: ", state(done.before), " → ", state(done.after), f" · {told}"),
         *([next_steps(*then)] if then else []),
-    )  # fmt: skip
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -14,8 +13,8 @@ from app.cli.context import By, Cli, Group, Reason
 from app.cli.render.output import age, now, span, table
 from app.cli.render.wording import command, counted, next_steps
 from app.domain.page import Page
-from app.engine import dead_queues, queue_settings
-from app.store.dead_queues import DeadQueue
+from app.engine import dead_queues
+from app.resources.queues import DeadQueue, change_settings
 
 GROUP = Group("dlq queue", "Dead queues: where dead letters lie, so that each team finds its own.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the dead queue.")]
@@ -29,7 +28,7 @@ Limit = Annotated[
 def list_(cli: Cli) -> None:
     """List the dead queues: what lies in each, and which queues' letters go there."""
     found = dead_queues.list_dead_queues(cli.engine)
-    cli.out.answer_page(Page.whole(asdict(one) for one in found), _listing(found))
+    cli.out.answer_page(Page.whole(found), _listing(found))
 
 
 def _listing(found: list[DeadQueue]) -> RenderableType:
@@ -69,7 +68,7 @@ def create(
         cli.engine, name, who, description=description, size_limit=size_limit
     )
     cli.out.answer(
-        asdict(made),
+        made,
         f"dead queue {name} made",
         next_steps(command("remand queue set", "QUEUE", "--dead-queue", name)),
     )
@@ -93,7 +92,7 @@ def set_(
     changed = dead_queues.change_dead_queue(
         cli.engine, name, who, description=description, size_limit=size_limit
     )
-    cli.out.answer(asdict(changed), f"dead queue {name} changed")
+    cli.out.answer(changed, f"dead queue {name} changed")
 
 
 @GROUP.verb(
@@ -144,9 +143,8 @@ def set_queue(
     """
     if dead_queue is None and expire_after is None:
         raise typer.BadParameter("say what is to be set: --dead-queue, --expire-after")
-    who = cli.who(by, reason)
-    changed = queue_settings.set_queue(
-        cli.engine, queue, who, dead_queue=dead_queue, expire_after_seconds=expire_after
+    changed = change_settings(
+        cli.engine, queue, cli.who(by, reason), dead_queue=dead_queue, expire_after_seconds=expire_after
     )
     told = []
     if dead_queue is not None:
@@ -154,5 +152,4 @@ def set_queue(
     if expire_after is not None:
         when = f"after {span(expire_after)}" if expire_after else "never"
         told.append(f"what is submitted to queue {queue} from now on expires {when}")
-    stands = queue_settings.queue_settings(cli.engine, queue)
-    cli.out.answer({**asdict(stands), "changed": changed}, *told)
+    cli.out.answer(changed, *told)

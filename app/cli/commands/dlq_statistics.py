@@ -18,10 +18,11 @@ from app.cli.commands.dlq_groups import bars
 from app.cli.context import ROOT, RUN, After, Cli, Limit
 from app.cli.render.output import age, facts, now, short_ids, span, state, table
 from app.domain.letter_filter import LetterFilter
-from app.engine import overview
+from app.engine.limits import live_workers
 from app.engine.statistics import Statistics, statistics
+from app.resources.breakers import breakers
+from app.resources.queues import Queue, queues
 from app.store import groups, standing
-from app.store.diagnosis import live_workers
 from app.store.letter_search import LetterRow, triage_page
 from app.store.statistics import Count
 
@@ -143,16 +144,16 @@ def top(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
 
     def look() -> tuple[dict[str, Any], RenderableType]:
         told = statistics(cli.engine)
-        queues = overview.queues(cli.engine)
-        workers = live_workers(cli.database, cli.settings, cli.engine.clock)
-        gating = [one for one in overview.breakers(cli.engine) if one.is_gating]
+        found_queues = queues(cli.engine)
+        workers = live_workers(cli.engine)
+        gating = [one for one in breakers(cli.engine) if one.is_gating]
         states = standing.live_by_state(cli.database, _COUNTED)
         found = groups.list_page(cli.database, order="largest", limit=8).items
         value = {
             "open_letters": told.open,
             "workers": len(workers),
-            "breakers": [one.to_dict() for one in gating],
-            "queues": [one.to_dict() for one in queues],
+            "breakers": gating,
+            "queues": found_queues,
             "workflows": {str(name): count for name, count in states.items()},
             "causes": found,
         }
@@ -166,7 +167,7 @@ def top(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
                 ]
             ),
             Text(),
-            _queues(queues),
+            _queues(found_queues),
             Text(),
             _causes(found),
         )
@@ -180,25 +181,21 @@ def _summary(told: Statistics) -> RenderableType:
     return Text.assemble((f"{told.open} dead letters open", style), f" · {now():%H:%M:%S} UTC")
 
 
-def _queues(found: Sequence[overview.QueueStanding]) -> RenderableType:
-    busy = [
-        one
-        for one in found
-        if one.work.due or one.work.waiting or one.work.claimed or one.work.held or one.paused
-    ]
+def _queues(found: Sequence[Queue]) -> RenderableType:
+    busy = [one for one in found if one.due or one.waiting or one.claimed or one.held or one.is_paused]
     if not busy:
         return Text("no work waits anywhere", style="dim")
     return table(
         "queue", "ready", "to decide", "runs", "waits", "held", "oldest", "workers",
         rows=[
             (
-                f"{one.queue}{' (paused)' if one.paused else ''}",
-                str(one.work.ready),
-                str(one.work.failed),
-                str(one.work.claimed),
-                str(one.work.waiting),
-                str(one.work.held),
-                "–" if one.work.oldest_seconds is None else span(one.work.oldest_seconds),
+                f"{one.queue}{' (paused)' if one.is_paused else ''}",
+                str(one.ready),
+                str(one.failed),
+                str(one.claimed),
+                str(one.waiting),
+                str(one.held),
+                "–" if one.oldest_seconds is None else span(one.oldest_seconds),
                 str(len(one.workers)),
             )
             for one in busy

@@ -16,10 +16,10 @@ from app.connections import LateBell, has_urls
 from app.domain.queues import MAINTENANCE, advice
 from app.embedded import binaries
 from app.engine import notices, overview, readiness
+from app.engine.limits import live_workers
 from app.engine.overview import BreakerStanding, QueueStanding
 from app.engine.sweeps import standing
 from app.engine.sweeps.standing import SweepStanding, SweepState
-from app.store import diagnosis
 from app.store.diagnosis import Waiting
 from app.store.workers import WorkerRow
 from remand.errors import RemandError
@@ -63,7 +63,7 @@ def _wheels(cli: Cli) -> Finding:
 
 
 def _service(cli: Cli) -> Iterator[Finding]:
-    live = diagnosis.live_workers(cli.database, cli.settings, cli.engine.clock)
+    live = live_workers(cli.engine)
     yield from _workers(live)
     wanted = all_queues(cli.runtime)
     yield from _queues(wanted, live)

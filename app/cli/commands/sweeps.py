@@ -12,8 +12,8 @@ from app.cli.context import ROOT, RUN, Cli
 from app.cli.render.output import age, now, span, table
 from app.cli.render.wording import counted
 from app.domain.page import Page
-from app.engine.sweeps import standing
-from app.engine.sweeps.standing import SweepStanding, SweepState
+from app.resources import sweeps as resource
+from app.resources.sweeps import Sweep, SweepState
 
 _STYLE = {SweepState.FAILING: "red", SweepState.OVERDUE: "yellow", SweepState.NEVER: "dim"}
 
@@ -25,15 +25,15 @@ def sweeps(cli: Cli) -> None:
     Overdue: it has not gone well for three intervals. `remand beat` rings them, a worker of the queue
     remand.maintenance runs them.
     """
-    found = standing.sweeps(cli.engine)
+    found = resource.sweeps(cli.engine)
     cli.out.answer_page(
-        Page.whole(one.to_dict() for one in found),
+        Page.whole(found),
         _listing(found),
         *(_failure(one) for one in found if one.state is SweepState.FAILING),
     )
 
 
-def _listing(found: Sequence[SweepStanding]) -> RenderableType:
+def _listing(found: Sequence[Sweep]) -> RenderableType:
     at = now()
     return table(
         "sweep", "state", "every", "went well", "took", "moved", "runs", "failed",
@@ -43,34 +43,31 @@ def _listing(found: Sequence[SweepStanding]) -> RenderableType:
                 Text(_words(one), style=_STYLE.get(one.state, "green")),
                 span(one.interval_seconds),
                 "never" if one.age_seconds is None else f"{span(one.age_seconds)} ago",
-                f"{one.run.last_duration_seconds:.3f} s" if one.run else "",
+                f"{one.last_duration_seconds:.3f} s" if one.runs else "",
                 _moved(one, at),
-                str(one.run.runs) if one.run else "",
-                str(one.run.failures or "") if one.run else "",
+                str(one.runs or ""),
+                str(one.failures or ""),
             )
             for one in found
         ],
     )  # fmt: skip
 
 
-def _words(one: SweepStanding) -> str:
+def _words(one: Sweep) -> str:
     late = ", overdue" if one.is_overdue and one.state is not SweepState.OVERDUE else ""
     return str(one.state).replace("_", " ") + late
 
 
-def _moved(one: SweepStanding, at: Any) -> str:
-    run = one.run
-    if run is None or run.last_moved_at is None:
+def _moved(one: Sweep, at: Any) -> str:
+    if one.last_moved_at is None:
         return ""
-    return f"{run.last_moved}, {age(run.last_moved_at, at)} ago"
+    return f"{one.last_moved}, {age(one.last_moved_at, at)} ago"
 
 
-def _failure(one: SweepStanding) -> Text:
-    assert one.run is not None
-    assert one.run.failing_since is not None
-    times = counted(one.run.failures_in_a_row, "time")
+def _failure(one: Sweep) -> Text:
+    times = counted(one.failures_in_a_row, "time")
     return Text.assemble(
         (f"{one.name} ", "bold"),
-        f"has failed {times} since {age(one.run.failing_since)} ago: ",
-        (f"{one.run.last_error}: {one.run.last_error_message}", "red"),
+        f"has failed {times} since {age(one.failing_since)} ago: ",
+        (f"{one.last_error}: {one.last_error_message}", "red"),
     )

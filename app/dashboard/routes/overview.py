@@ -9,10 +9,11 @@ from starlette.responses import Response
 
 from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
-from app.engine import overview
+from app.engine.limits import live_workers
 from app.engine.statistics import statistics
+from app.resources.breakers import breakers
+from app.resources.queues import queues
 from app.store import groups, standing
-from app.store.diagnosis import live_workers
 from app.web.identity import require
 
 router = APIRouter()
@@ -30,16 +31,15 @@ def overview_page(request: Request) -> Response:
     with engine.database.begin() as connection:
         now = engine.now(connection)
     figures = statistics(engine)
-    queues = overview.queues(engine)
     since = now - timedelta(seconds=_STRETCH_SECONDS * _STRETCHES)
     lately = standing.ended_lately(engine.database, since, now, _STRETCH_SECONDS)
     return show(
         request,
         "overview.html",
         figures=figures,
-        queues=queues,
-        breakers=overview.breakers(engine),
-        workers=live_workers(engine.database, engine.settings, engine.clock),
+        queues=queues(engine),
+        breakers=breakers(engine),
+        workers=live_workers(engine),
         states=standing.live_by_state(engine.database, _COUNTED),
         counted=_COUNTED,
         still=standing.longest_standing(engine.database, 5),

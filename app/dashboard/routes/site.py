@@ -12,11 +12,10 @@ from app.dashboard.drawing import graph
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
 from app.domain.staleness import Health
-from app.engine import archive, breakers, operate, overview, pauses, staleness
+from app.engine import archive, operate, staleness
 from app.engine.context import Engine
-from app.engine.limits import limits_of
-from app.engine.sweeps import standing
-from app.store import workers
+from app.resources import breakers, queues, workers
+from app.resources.sweeps import sweeps
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
 from app.store.pauses import TemplatePause, paused_templates
@@ -33,7 +32,7 @@ _SHOWN = 200
 def queues_page(request: Request) -> Response:
     """Show every queue: what is in it, for how long, who takes from it."""
     require(Permission.QUEUES_READ)(request)
-    return show(request, "queues.html", queues=overview.queues(engine_of(request)))
+    return show(request, "queues.html", queues=queues.queues(engine_of(request)))
 
 
 @router.post("/queues/{queue}/{verb}")
@@ -41,15 +40,12 @@ async def change_queue(request: Request, queue: str, verb: str) -> Response:
     """Pause or resume a queue."""
     caller = require(Permission.QUEUES_WRITE)(request)
     given = await forms.read(request)
+    if verb not in {"pause", "resume"}:
+        raise HTTPException(404)
     who = caller.who(given.get("reason"))
-    engine = engine_of(request)
-    if verb == "pause":
-        await run_in_threadpool(pauses.pause_queue, engine, queue, by=who.by, reason=who.reason, via=who.via)
-        return done(request, "/queues", f"{queue} is paused: what runs ends, nothing more starts.")
-    if verb == "resume":
-        await run_in_threadpool(pauses.resume_queue, engine, queue, by=who.by, via=who.via)
-        return done(request, "/queues", f"{queue} goes on.")
-    raise HTTPException(404)
+    await run_in_threadpool(queues.set_paused, engine_of(request), queue, who, paused=verb == "pause")
+    how = "is paused: what runs ends, nothing more starts" if verb == "pause" else "goes on"
+    return done(request, "/queues", f"{queue} {how}.")
 
 
 @router.get("/workers")
@@ -57,15 +53,19 @@ def workers_page(request: Request) -> Response:
     """Show the workers that live, and those that stopped lately."""
     require(Permission.QUEUES_READ)(request)
     engine = engine_of(request)
-    rows = workers.listed(engine.database)
+    rows = workers.workers(engine, ended=True)
     with engine.database.begin() as connection:
         now = engine.now(connection)
-    silent = limits_of(engine.settings).silent
     alive = [one for one in rows if one.stopped_at is None]
     stopped = [one for one in rows if one.stopped_at is not None]
     stopped.sort(key=lambda one: one.stopped_at or one.started_at, reverse=True)
     return show(
-        request, "workers.html", alive=alive, stopped=stopped[:_STOPPED], silent_seconds=silent, now=now
+        request,
+        "workers.html",
+        alive=alive,
+        stopped=stopped[:_STOPPED],
+        silent_seconds=workers.silent_seconds(engine),
+        now=now,
     )
 
 
@@ -73,7 +73,7 @@ def workers_page(request: Request) -> Response:
 def sweeps_page(request: Request) -> Response:
     """Show what runs by itself: when each sweep last went well, and why not since."""
     require(Permission.QUEUES_READ)(request)
-    return show(request, "sweeps.html", sweeps=standing.sweeps(engine_of(request)))
+    return show(request, "sweeps.html", sweeps=sweeps(engine_of(request)))
 
 
 @router.get("/archive")
@@ -98,7 +98,7 @@ def breakers_page(request: Request) -> Response:
     require(Permission.BREAKERS_READ)(request)
     every = "all" in request.query_params
     return show(
-        request, "breakers.html", breakers=overview.breakers(engine_of(request), unmoved=every), every=every
+        request, "breakers.html", breakers=breakers.breakers(engine_of(request), unmoved=every), every=every
     )
 
 
@@ -106,19 +106,12 @@ def breakers_page(request: Request) -> Response:
 async def change_breaker(request: Request, verb: str) -> Response:
     """Open, close or reset a breaker; its name is in the form, for it may hold slashes."""
     caller = require(Permission.BREAKERS_WRITE)(request)
-    engine = engine_of(request)
     given = await forms.read(request)
-    who = caller.who(given.get("reason"))
-    name = given.get("name", "")
-    act = {
-        "open": breakers.open_breaker,
-        "close": breakers.close_breaker,
-        "reset": breakers.reset_breaker,
-    }.get(verb)
+    act = breakers.VERBS.get(verb)
     if act is None:
         raise HTTPException(404)
-    await run_in_threadpool(overview.find_breaker, engine, name)
-    await run_in_threadpool(act, engine, name, by=who.by, reason=who.reason, via=who.via)
+    name, who = given.get("name", ""), caller.who(given.get("reason"))
+    await run_in_threadpool(act, engine_of(request), name, who)
     return done(request, "/breakers", f"The breaker of {name}: {verb}.")
 
 

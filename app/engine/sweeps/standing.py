@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from app.engine.context import Engine
 from app.engine.sweeps.runs import NOTE_SECONDS
@@ -56,31 +55,6 @@ class SweepStanding:
     def is_well(self) -> bool:
         """Whether nobody need look."""
         return self.state in (SweepState.WELL, SweepState.NEVER)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what programs read of it."""
-        run = self.run
-        return {
-            "name": self.name,
-            "state": self.state,
-            "interval_seconds": self.interval_seconds,
-            "is_overdue": self.is_overdue,
-            "age_seconds": self.age_seconds,
-            "last_started_at": run and run.last_started_at,
-            "last_success_at": run and run.last_success_at,
-            "last_duration_seconds": run and run.last_duration_seconds,
-            "last_moved": run.last_moved if run else 0,
-            "last_moved_at": run and run.last_moved_at,
-            "failures_in_a_row": run.failures_in_a_row if run else 0,
-            "failing_since": run and run.failing_since,
-            "last_failed_at": run and run.last_failed_at,
-            "last_error": run and run.last_error,
-            "last_error_message": run and run.last_error_message,
-            "runs": run.runs if run else 0,
-            "failures": run.failures if run else 0,
-            "moved": run.moved if run else 0,
-            "worker": run and (run.hostname or str(run.worker)),
-        }
 
 
 def sweeps(engine: Engine) -> list[SweepStanding]:

@@ -1,0 +1,110 @@
+"""Queues, as every door shows them: what is in each, whether it is paused, who listens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from app.engine import overview, pauses
+from app.engine.context import Engine
+from app.engine.operate import Who
+from app.engine.overview import QueueStanding
+from app.engine.queue_settings import QueueSettings, queue_settings, set_queue
+from app.resources.values import fields_of
+from app.store.dead_queues import DeadQueue
+
+__all__ = ["DeadQueue", "Queue", "QueueChanged", "QueueSettings", "QueueSettingsChanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What is in a queue, whether it is paused, who listens."""
+
+    queue: str
+    ready: int
+    failed: int
+    waiting: int
+    held: int
+    claimed: int
+    due: int
+    oldest_seconds: float | None
+    is_paused: bool
+    paused_since: datetime | None
+    paused_by: str | None
+    paused_reason: str | None
+    workers: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged(Queue):
+    """A queue after a verb; `changed`: False if it stood so before."""
+
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSettingsChanged(QueueSettings):
+    """What a queue is set to after a change; `changed`: False if it was so before."""
+
+    changed: bool = field(kw_only=True)
+
+
+def queues(engine: Engine) -> list[Queue]:
+    """Return every queue: the built-in ones, those of templates, those that hold work or are paused.
+
+    Transaction: some short ones.
+    """
+    return [_queue(standing) for standing in overview.queues(engine)]
+
+
+def find_queue(engine: Engine, name: str) -> Queue:
+    """Return one queue. Transaction: as `queues`.
+
+    Raises:
+        QueueNotFound: no such queue is known.
+    """
+    return _queue(overview.find_queue(engine, name))
+
+
+def set_paused(engine: Engine, name: str, who: Who, *, paused: bool) -> QueueChanged:
+    """Pause a queue, or let it go on. Transaction: own, then as `queues`. Idempotent.
+
+    Raises:
+        InputInvalid: the queue carries the sweeps or the verbs, and cannot be paused.
+        QueueNotFound: no such queue is known.
+    """
+    act = pauses.pause_queue if paused else pauses.resume_queue
+    changed = act(engine, name, by=who.by, reason=who.reason, via=who.via)
+    return QueueChanged(**fields_of(find_queue(engine, name)), changed=changed)
+
+
+def settings_of(engine: Engine, name: str) -> QueueSettings:
+    """Return what a queue is set to. Transaction: some short ones.
+
+    Raises:
+        QueueNotFound: nobody ever set it, and no such queue is known.
+    """
+    found = queue_settings(engine, name)
+    if found == QueueSettings(name):
+        overview.find_queue(engine, name)
+    return found
+
+
+def change_settings(
+    engine: Engine, name: str, who: Who, *, dead_queue: str | None, expire_after_seconds: float | None
+) -> QueueSettingsChanged:
+    """Set a queue; None leaves a thing as it was. Raises as `set_queue` does. Transaction: two short ones."""
+    changed = set_queue(engine, name, who, dead_queue=dead_queue, expire_after_seconds=expire_after_seconds)
+    return QueueSettingsChanged(**fields_of(queue_settings(engine, name)), changed=changed)
+
+
+def _queue(standing: QueueStanding) -> Queue:
+    paused = standing.paused
+    return Queue(
+        **fields_of(standing.work),
+        is_paused=paused is not None,
+        paused_since=paused.since if paused else None,
+        paused_by=paused.by if paused else None,
+        paused_reason=paused.reason if paused else None,
+        workers=list(standing.workers),
+    )

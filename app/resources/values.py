@@ -1,0 +1,14 @@
+"""Make one value of another: what doors show has the fields of what is stored, and some more."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+def fields_of(value: DataclassInstance) -> dict[str, Any]:
+    """Return the fields of a dataclass and their values, not those of values within."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
