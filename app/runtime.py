@@ -18,13 +18,13 @@ from app.domain.errors import ConfigInvalid, HandlerNotFound, Problem
 from app.engine.attempt_counter import AttemptCounter
 from app.engine.audience import Audience, Audiences
 from app.engine.bell import Bell, SilentBell
-from app.engine.books import Books, load_books
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.executor import Executor
 from app.engine.leases import lease_slack
 from app.engine.process_table import ProcessTable
 from app.engine.routing import Routing
+from app.engine.rule_sets import RuleSets, load_books
 from app.engine.spans import Spans
 from app.store import schema
 from app.store.run_queue import RunQueue
@@ -90,7 +90,7 @@ class Runtime:
         worker: UUID,
         processes: ProcessTable | None = None,
         handlers: Handlers = registry,
-        books: Books | None = None,
+        books: RuleSets | None = None,
         audience: Audience | None = None,
     ) -> Executor:
         """Return the executor of this thread; `books`: as `load_books` gave them, None: it asks that."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from remand.classify_context import ClassifyContext
 from remand.facts import HOSTILE
 from remand.judge import judge
-from remand.look import Look
 from remand.rules import RuleBook
 from remand.verdict import UNCLASSIFIED, Classification
 
@@ -24,10 +24,10 @@ def classify(
     `now` is the instant that dates in Retry-After are measured from; with None the clock is read
     if there is such a date. `book`: None is that of the built-in rules.
     """
-    return look_through(exc, Look(book, now))
+    return look_through(exc, ClassifyContext(book, now))
 
 
-def look_through(exc: BaseException, look: Look) -> Classification:
+def look_through(exc: BaseException, look: ClassifyContext) -> Classification:
     """Return the verdict; `look` knows afterwards what was met on the way. Never raises."""
     try:
         return judge(exc, look)

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Final
 
 from remand.classify import Classification, look_through
+from remand.classify_context import ClassifyContext, Considered, Trace
 from remand.facts import HOSTILE, Facts, shown_code
-from remand.look import Considered, Look, Trace
 from remand.rules import Kind, RuleBook
 
 _CODES: Final = 100
@@ -46,10 +46,10 @@ class Explanation:
 
 def explain(exc: BaseException, *, now: datetime | None = None, book: RuleBook | None = None) -> Explanation:
     """Return the verdict that `classify` gives on an exception, and how it came about. Never raises."""
-    return explain_look(exc, Look(book, now, Trace()))
+    return explain_look(exc, ClassifyContext(book, now, Trace()))
 
 
-def explain_look(exc: BaseException, look: Look) -> Explanation:
+def explain_look(exc: BaseException, look: ClassifyContext) -> Explanation:
     """Return the explanation of a look that has a trace and may know facts beforehand. Never raises."""
     trace = look.trace
     assert trace is not None

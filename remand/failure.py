@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import Any, Final
 
 from remand.classify import Classification, classify
+from remand.describe import class_name, describe, message_of
 from remand.facts import read
 from remand.fingerprint import fingerprint
 from remand.recorded import facts_of
 from remand.rules import RuleBook
-from remand.told import class_name, message_of, told
 from remand.wrapped import members_of
 
 _CAUSES: Final = 20
@@ -32,7 +32,7 @@ class Failure:
     """Hold one failure as data.
 
     `error_class` (qualified) and `message` are those of what was raised, or of what a wrapper stands for
-    (`remand.told`); `causes` are `class: message` of what led to it, nearest first, each once.
+    (`remand.describe`); `causes` are `class: message` of what led to it, nearest first, each once.
     `facts`: what rules look at (`remand.recorded`). `fingerprint`: the same for failures that differ in
     values only; empty for a failure recorded without one.
     """
@@ -118,7 +118,7 @@ def capture(
         # Bounds the work of `redact`; the edges of this cut are thrown away by the second one.
         return cut(storable(redact(cut(text, limit * 8))), limit)
 
-    said = told(exc, lambda one: classify(one, now=now, book=book))
+    said = describe(exc, lambda one: classify(one, now=now, book=book))
     error_class, message = clean(said.error_class, 512), clean(said.message, max_message)
     trace = clean("".join(_trace(exc, said.exc)), max_traceback)
     return Failure(

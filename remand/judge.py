@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from remand.asking_users import registered
+from remand.classify_context import ClassifyContext
 from remand.facts import Facts, read, shown_code, words_of_class
-from remand.look import Look
-from remand.own_word import own_word
 from remand.rules import Key, Kind, Rule
+from remand.self_declared import own_word
+from remand.user_rules import registered
 from remand.verdict import UNCLASSIFIED, Classification, held_by, passed_on, sentence, worse
 from remand.wrapped import members_of, wrapped
 
@@ -22,7 +22,7 @@ _SHOWN: Final[dict[Kind, str]] = {
 }  # fmt: skip
 
 
-def judge(exc: BaseException, look: Look) -> Classification:
+def judge(exc: BaseException, look: ClassifyContext) -> Classification:
     """Return the verdict of the first stage that has one."""
     look.seen.add(id(exc))
     facts = look.at(exc)
@@ -40,10 +40,10 @@ def show(kind: Kind, key: Key) -> str:
     return _SHOWN.get(kind, "{}").format(shown_code(kind, key))
 
 
-_Stage = Callable[[Facts, Look], Classification | None]
+_Stage = Callable[[Facts, ClassifyContext], Classification | None]
 
 
-def _traced(name: str, ask: _Stage, facts: Facts, look: Look) -> Classification | None:
+def _traced(name: str, ask: _Stage, facts: Facts, look: ClassifyContext) -> Classification | None:
     """Ask a stage; take down its verdict if it did not itself, and that it had no rule if so."""
     trace = look.trace
     assert trace is not None
@@ -58,11 +58,11 @@ def _traced(name: str, ask: _Stage, facts: Facts, look: Look) -> Classification 
     return verdict
 
 
-def _own_word(facts: Facts, _look: Look) -> Classification | None:
+def _own_word(facts: Facts, _look: ClassifyContext) -> Classification | None:
     return own_word(facts)
 
 
-def _group(facts: Facts, look: Look) -> Classification | None:
+def _group(facts: Facts, look: ClassifyContext) -> Classification | None:
     """Judge an exception group by its worst member: one that can never succeed settles it."""
     if not isinstance(facts.exc, BaseExceptionGroup):
         return None
@@ -74,11 +74,11 @@ def _group(facts: Facts, look: Look) -> Classification | None:
     return None if worst is None else held_by(worst, facts.names[0])
 
 
-def _type(facts: Facts, look: Look) -> Classification | None:
+def _type(facts: Facts, look: ClassifyContext) -> Classification | None:
     return _by_name("type", facts, look)
 
 
-def _codes(facts: Facts, look: Look) -> Classification | None:
+def _codes(facts: Facts, look: ClassifyContext) -> Classification | None:
     for kind, key in facts.codes():
         rules = look.book.find(kind, key)
         if rules:
@@ -90,11 +90,11 @@ def _codes(facts: Facts, look: Look) -> Classification | None:
     return None
 
 
-def _base(facts: Facts, look: Look) -> Classification | None:
+def _base(facts: Facts, look: ClassifyContext) -> Classification | None:
     return _by_name("base", facts, look)
 
 
-def _by_name(kind: Kind, facts: Facts, look: Look) -> Classification | None:
+def _by_name(kind: Kind, facts: Facts, look: ClassifyContext) -> Classification | None:
     table = look.book.table(kind)
     for name in facts.names:
         rules = table.get(name)
@@ -103,7 +103,7 @@ def _by_name(kind: Kind, facts: Facts, look: Look) -> Classification | None:
     return None
 
 
-def _first(rules: tuple[Rule, ...], shown: str, facts: Facts, look: Look) -> Rule | None:
+def _first(rules: tuple[Rule, ...], shown: str, facts: Facts, look: ClassifyContext) -> Rule | None:
     """Return the first of a key's rules whose condition holds."""
     for rule in rules:
         holds = _holds(rule, facts)
@@ -115,7 +115,7 @@ def _first(rules: tuple[Rule, ...], shown: str, facts: Facts, look: Look) -> Rul
 
 
 def _holds(rule: Rule, facts: Facts) -> bool:
-    if rule.asked and facts.retry_after is None:
+    if rule.needs_retry_after and facts.retry_after is None:
         return False
     if rule.pattern is None:
         return True
@@ -130,7 +130,7 @@ def _is_hinted(hints: tuple[str, ...], text: str) -> bool:
     return not hints
 
 
-def _causes(facts: Facts, look: Look) -> Classification | None:
+def _causes(facts: Facts, look: ClassifyContext) -> Classification | None:
     for cause in wrapped(facts):
         verdict = _inner(cause, facts, look)
         if verdict is not None and verdict.is_known:
@@ -138,7 +138,7 @@ def _causes(facts: Facts, look: Look) -> Classification | None:
     return None
 
 
-def _texts(facts: Facts, look: Look) -> Classification | None:
+def _texts(facts: Facts, look: ClassifyContext) -> Classification | None:
     if not facts.text:
         return None
     for root in facts.profile.packages:
@@ -149,7 +149,7 @@ def _texts(facts: Facts, look: Look) -> Classification | None:
     return _code_in_text(facts, look)
 
 
-def _code_in_text(facts: Facts, look: Look) -> Classification | None:
+def _code_in_text(facts: Facts, look: ClassifyContext) -> Classification | None:
     state, status = facts.sqlstate_in_text(), facts.status_in_text()
     codes: list[tuple[Kind, Key, str]] = []
     if state is not None:
@@ -162,7 +162,7 @@ def _code_in_text(facts: Facts, look: Look) -> Classification | None:
     return None
 
 
-def _fallback(facts: Facts, look: Look) -> Classification | None:
+def _fallback(facts: Facts, look: ClassifyContext) -> Classification | None:
     verdict = _by_name("fallback", facts, look)
     flag = facts.get("retriable")
     if verdict is not None or not isinstance(flag, bool):
@@ -174,7 +174,7 @@ def _fallback(facts: Facts, look: Look) -> Classification | None:
     return None
 
 
-def _name(facts: Facts, look: Look) -> Classification | None:
+def _name(facts: Facts, look: ClassifyContext) -> Classification | None:
     """Take a library's class by its name where no rule speaks of it, or of a base that is not Python's own.
 
     Users' own classes mean what users say by rules, whatever they are called.
@@ -193,7 +193,7 @@ def _name(facts: Facts, look: Look) -> Classification | None:
     return None
 
 
-def _context(facts: Facts, look: Look) -> Classification | None:
+def _context(facts: Facts, look: ClassifyContext) -> Classification | None:
     """Take the error that was being handled for the cause, if nothing else is known of the exception."""
     context = read(facts.exc, "__context__")
     if not isinstance(context, BaseException) or read(facts.exc, "__suppress_context__") is True:
@@ -204,7 +204,7 @@ def _context(facts: Facts, look: Look) -> Classification | None:
     return passed_on(verdict, facts.names[0], facts.retry_after, 0.6)
 
 
-def _inner(exc: BaseException, holder: Facts, look: Look) -> Classification | None:
+def _inner(exc: BaseException, holder: Facts, look: ClassifyContext) -> Classification | None:
     if id(exc) in look.seen or look.is_over:
         return None
     if look.trace is not None:

@@ -3,8 +3,8 @@
 `{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`. Where there are any:
 `"says"`, the flags `retryable` and `retriable`; `"installed"`, those of the bases that are libraries';
 `"wrapped"`, the same of each exception that it wraps, the nearest first, with class and message, and
-`"context": true` for one that was merely being handled; `"nothing_sent": true` (`remand.sending`); `"class"`
-and `"message"` of the exception itself where what it wraps is told instead of it (`remand.told`).
+`"context": true` for one that was merely being handled; `"nothing_sent": true` (`remand.not_sent`); `"class"`
+and `"message"` of the exception itself where what it wraps is told instead of it (`remand.describe`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any, Final
 
 from remand.facts import HOSTILE, Facts, read, text_of
+from remand.not_sent import is_nothing_sent
 from remand.rules.rule import Key
-from remand.sending import is_nothing_sent
 from remand.wrapped import members_of, wrapped
 
 Clean = Callable[[str, int], str]

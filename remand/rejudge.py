@@ -11,13 +11,13 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from remand.classify_context import ClassifyContext, Trace
 from remand.explain import Explanation, explain_look
 from remand.facts import Facts, plain_code
 from remand.facts.codes import KINDS, broader, is_refusal
 from remand.facts.subject import Profile, profile_of_names
 from remand.facts.vendors import words_of
 from remand.failure import Failure
-from remand.look import Look, Trace
 from remand.rules import Key, Kind, RuleBook
 from remand.verdict import Classification
 
@@ -30,7 +30,7 @@ def explain_recorded(
     told = {"class": failure.error_class, "message": failure.message, **failure.facts}
     outer = _Recorded(told, now, inner)
     outer.say(failure.classification)
-    look = Look(book, now, Trace())
+    look = ClassifyContext(book, now, Trace())
     look.facts.update((id(facts.exc), facts) for facts in (outer, *inner))
     return explain_look(outer.exc, look)
 

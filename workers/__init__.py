@@ -5,13 +5,13 @@ Shells hold no logic: each task calls one verb of `app.engine` and returns what 
 
 import sys
 
-from workers import health_files, messages, metrics, naming, presence, refusals, stopping
+from workers import health_files, heartbeat, messages, metrics, naming, refusals, stopping
 from workers.celery import app as celery
 
 messages.install()
 refusals.install()
 naming.install()
-presence.install(celery)
+heartbeat.install(celery)
 health_files.install()
 stopping.install()
 metrics.install()

@@ -14,9 +14,9 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from app.domain.access import Identity
+from app.domain.celery_protocol import TOKEN
 from app.domain.commands import CLAIMED, actor, check_command
 from app.domain.errors import NotAllowed, NotSignedIn, TextInvalid
-from app.domain.wire import TOKEN
 from app.engine import signin
 from app.engine.operate import Who
 from app.store import audit

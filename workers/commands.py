@@ -21,10 +21,10 @@ from app.domain.errors import InputInvalid
 from app.domain.text import check_arguments
 from app.engine import operate
 from app.engine import submit as submitting
-from app.engine.masks import masked
+from app.engine.masking import masked
 from app.engine.operate import Decided
-from app.engine.submit import Request as Submission
-from app.store.dlq import find_dead_letter
+from app.engine.submit import SubmitRequest as Submission
+from app.store.dead_letters import find_dead_letter
 from app.store.steps import steps_of
 from app.store.workflows import find_workflow
 from remand.errors import RemandError

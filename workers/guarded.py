@@ -1,8 +1,8 @@
 """What stands between the broker and Celery's worker: no message ends it, none is lost without a word.
 
-Everything that comes from the broker is hostile until `app.domain.wire` has read it. What cannot be read
-becomes the order to set it aside, `remand.set_aside`, and goes Celery's usual way with that: acknowledged
-when its letter is stored.
+Everything that comes from the broker is hostile until `app.domain.celery_protocol` has read it. What cannot
+be read becomes the order to set it aside, `remand.set_aside`, and goes Celery's usual way with that:
+acknowledged when its letter is stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ from celery.worker.consumer.control import Control as CelerysControl
 from kombu.exceptions import ContentDisallowed, DecodeError
 from kombu.utils import json as wire_json
 
-from app.domain.wire import EMBEDDED, MAX_NAME, TOKEN, WireInvalid, check_content, read_command, read_task
+from app.domain.celery_protocol import (
+    EMBEDDED,
+    MAX_NAME,
+    TOKEN,
+    WireInvalid,
+    check_content,
+    read_command,
+    read_task,
+)
 from app.engine.set_aside import MAX_BODY_BYTES, MAX_FIELDS_BYTES
 from app.telemetry import log
 from remand.failure import storable

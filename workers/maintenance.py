@@ -6,6 +6,7 @@ from typing import Any
 
 from app.engine.sweeps.archive import archive as sweep_archive
 from app.engine.sweeps.expire import expire as sweep_expire
+from app.engine.sweeps.never_ready import stalled as sweep_stalled
 from app.engine.sweeps.notify import notify as sweep_notify
 from app.engine.sweeps.partitions import partitions as sweep_partitions
 from app.engine.sweeps.prune import prune as sweep_prune
@@ -15,7 +16,6 @@ from app.engine.sweeps.rescue import rescue as sweep_rescue
 from app.engine.sweeps.ring import ring as sweep_ring
 from app.engine.sweeps.runs import Sweep
 from app.engine.sweeps.stale import stale as sweep_stale
-from app.engine.sweeps.stalled import stalled as sweep_stalled
 from workers import process
 from workers.celery import app
 

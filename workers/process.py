@@ -10,10 +10,10 @@ from typing import Any
 from celery.signals import worker_process_shutdown
 
 from app.bell import CeleryBell
-from app.engine.books import Books, load_books
 from app.engine.context import Engine
 from app.engine.executor import Executor
 from app.engine.process_table import ProcessTable
+from app.engine.rule_sets import RuleSets, load_books
 from app.engine.sweeps.runs import SweepRuns
 from app.runtime import Runtime
 from app.store.ids import new_id
@@ -62,7 +62,7 @@ def sweeps() -> SweepRuns:
 
 
 @cache
-def books() -> Books:
+def books() -> RuleSets:
     """Return the rules this worker knows: gathered before the fork, handlers imported, and inherited.
 
     Raises:

@@ -31,12 +31,12 @@ from app.api.views import Decision
 from app.domain.dead_letters import possible_verbs
 from app.engine import operate
 from app.engine.context import Engine
-from app.engine.masks import masked
+from app.engine.masking import masked
 from app.engine.operate import Decided, Preview
 from app.engine.suggest import Suggestion, suggestions_for
-from app.store.dlq import DeadLetter, Note, find_dead_letter, get_dead_letter, notes_of
-from app.store.letter_lines import list_lines, triage_lines
-from app.store.letter_search import LetterRow
+from app.store.dead_letter_json import list_lines, triage_lines
+from app.store.dead_letter_search import LetterRow
+from app.store.dead_letters import DeadLetter, Note, find_dead_letter, get_dead_letter, notes_of
 from app.store.steps import Attempt, attempts_of
 
 router = APIRouter(tags=["dead letters"])

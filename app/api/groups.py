@@ -33,8 +33,8 @@ from app.engine.context import Engine
 from app.engine.operate import Who
 from app.engine.suggest import Suggestion, suggestions
 from app.store import groups as store
-from app.store.dlq import Note
-from app.store.group_lines import list_lines
+from app.store.dead_letters import Note
+from app.store.group_json import list_lines
 from app.store.groups import Group, GroupFilter
 
 router = APIRouter(tags=["groups of dead letters"])

@@ -24,9 +24,9 @@ from app.api.parts import (
     QueueWriter,
     Reason,
 )
-from app.domain.notices import DeliveryState
-from app.engine import notices
-from app.store import notice_lists
+from app.domain.notifications import DeliveryState
+from app.engine import notification_targets
+from app.store import notification_lists
 
 router = APIRouter(tags=["notifications"])
 TargetName = Annotated[Line, Path(description="Name of a target in the settings.", examples=["pager"])]
@@ -90,7 +90,7 @@ def list_notifications(
     limit: Limit = 50,
 ) -> Response:
     """List what people outside are told, newest first: to whom, whether it was sent, and why not."""
-    found = notice_lists.list_page(
+    found = notification_lists.list_page(
         engine.database, states=state or (), target=target, after=cursor, limit=limit
     )
     return page(found)
@@ -99,7 +99,7 @@ def list_notifications(
 @router.get("/notifications/targets", response_model=Page[Target], summary="List the targets of notices")
 def list_notification_targets(engine: EngineOf, caller: QueueReader) -> Response:
     """List the targets by name: what waits for each, what was given up, since when none was taken."""
-    return whole(notices.standings(engine))
+    return whole(notification_targets.standings(engine))
 
 
 @router.patch(
@@ -112,5 +112,5 @@ def retry_notifications(
     engine: EngineOf, caller: QueueWriter, target: TargetName, body: RetryNotices
 ) -> Response:
     """Have sent again what was given up; the sweep sends it, within `notify_interval_seconds`."""
-    count = notices.retry(engine, target, caller.who(body.reason), body.notifications)
+    count = notification_targets.retry(engine, target, caller.who(body.reason), body.notifications)
     return answer(Retried(target, count))

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from starlette.requests import Request
 
 from app.api.parts import LONGEST_PAGE, Cursor, Line
+from app.domain.dead_letter_filter import OPEN, LetterFilter
 from app.domain.errors import InputInvalid
 from app.domain.instants import Instant
-from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
 
 MOST_IDS = 10_000

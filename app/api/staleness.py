@@ -12,12 +12,14 @@ from app.api.contract import Page
 from app.api.parts import After, EngineOf, Limit, WorkflowReader
 from app.domain.staleness import Health
 from app.engine import staleness
-from app.store.staleness import Standing
+from app.store.staleness import WorkflowStaleness
 
 router = APIRouter(tags=["dead letters"])
 
 
-@router.get("/dlq/staleness", response_model=Page[Standing], summary="List workflows without a sign of life")
+@router.get(
+    "/dlq/staleness", response_model=Page[WorkflowStaleness], summary="List workflows without a sign of life"
+)
 def list_stale_workflows(
     engine: EngineOf,
     caller: WorkflowReader,

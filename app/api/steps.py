@@ -27,7 +27,7 @@ from app.api.parts import (
 from app.api.views import Decision
 from app.engine import operate
 from app.engine.context import Engine
-from app.engine.masks import masked
+from app.engine.masking import masked
 from app.engine.operate import Decided, Preview, Who
 from app.store.steps import Attempt, Step, attempts_of, get_step, steps_of
 from app.store.workflows import get_workflow

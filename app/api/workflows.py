@@ -36,11 +36,11 @@ from app.domain.instants import Instant
 from app.domain.states import WorkflowState
 from app.engine import operate
 from app.engine.context import Engine
-from app.engine.masks import masked
+from app.engine.masking import masked
 from app.engine.operate import Decided, Preview, Who
-from app.engine.submit import Request as Wanted
+from app.engine.submit import SubmitRequest as Wanted
 from app.engine.submit import submit
-from app.store.dlq import list_dead_letters
+from app.store.dead_letters import list_dead_letters
 from app.store.steps import Step, steps_of
 from app.store.workflow_search import WorkflowFilter, search
 from app.store.workflows import Move, get_workflow, moves_of

@@ -27,8 +27,8 @@ from app.embedded.processes import Processes, ProcessExit
 from app.embedded.stack import Endpoints, Stack
 from app.embedded.watchdog import Watchdog
 from app.engine import access
-from app.engine.limits import live_workers
 from app.engine.publish import publish
+from app.engine.worker_limits import live_workers
 from app.runtime import Runtime
 from app.store import schema
 

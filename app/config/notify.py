@@ -25,7 +25,7 @@ from pydantic import (
 from app.config.kinds import Count, Seconds
 from app.config.web import is_loopback
 from app.domain.errors import NotifyUnfit
-from app.domain.notices import DEFAULT_KINDS, NoticeKind
+from app.domain.notifications import DEFAULT_KINDS, NotificationKind
 
 MAX_TARGETS = 20
 _SHORTEST_SECRET = 16
@@ -78,7 +78,7 @@ class NotifyTarget(BaseModel):
         None, description="Where to read the secret instead: `env:NAME` or `file:/path`."
     )
     allow_http: bool = Field(False, description="Whether the address may be plain http beyond this machine.")
-    kinds: Annotated[tuple[NoticeKind, ...], BeforeValidator(_parse)] = Field(
+    kinds: Annotated[tuple[NotificationKind, ...], BeforeValidator(_parse)] = Field(
         DEFAULT_KINDS, min_length=1, description="What it is told; every other kind is not."
     )
     timeout_seconds: Seconds = Field(10.0, gt=0, le=60, description="Seconds that one try may take in all.")

@@ -20,10 +20,10 @@ from app.config.staleness import StalenessSettings
 from app.config.web import WebSettings
 from app.domain.addresses import shown
 from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
-from app.domain.budget import BudgetSpec
 from app.domain.dead_letters import DlqSettings
 from app.domain.retry import DEFAULT_RETRY, RetryOverrides
-from app.domain.rules import RuleSpec
+from app.domain.retry_budget import BudgetSpec
+from app.domain.user_rules import RuleSpec
 from remand.redact import redact_text
 
 

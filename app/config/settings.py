@@ -18,10 +18,10 @@ from app.config.staleness import StalenessSettings
 from app.config.web import WebSettings
 from app.domain.addresses import BrokerAddress, DatabaseAddress, shown, tidied
 from app.domain.breaker import BreakerOverrides
-from app.domain.budget import BudgetSpec
 from app.domain.dead_letters import DlqSettings
 from app.domain.retry import RetryOverrides
-from app.domain.rules import MAX_RULES, RuleSpec
+from app.domain.retry_budget import BudgetSpec
+from app.domain.user_rules import MAX_RULES, RuleSpec
 from remand.redact import DEFAULT_KEYS, redact_text
 
 URLS = ("database_url", "broker_url")

@@ -12,9 +12,9 @@ from uuid import UUID
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
+from app.domain.dead_letter_filter import OPEN, LetterFilter
 from app.domain.errors import InputInvalid
 from app.domain.instants import read_instant
-from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
 from app.domain.text import check_arguments
 from app.engine.context import Engine

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from app.domain.states import WorkflowState
-from app.store.dlq import DeadLetter, list_dead_letters
+from app.store.dead_letters import DeadLetter, list_dead_letters
 from app.store.session import Database
 from app.store.steps import attempts_of
 from app.store.workflows import states_of

@@ -32,8 +32,8 @@ from app.demo.gateway import Gateway
 from app.demo.progress import watch
 from app.domain.states import WorkflowState
 from app.embedded.processes import ProcessExit
-from app.engine.submit import Request, submit
-from app.store.dlq import DeadLetter
+from app.engine.submit import SubmitRequest, submit
+from app.store.dead_letters import DeadLetter
 
 HANDLERS = ("examples.payments.handlers", "examples.data_import.handlers")
 TEMPLATES = ("payments", "data_import")
@@ -132,7 +132,7 @@ def _submit(stack: LocalStack) -> list[Submission]:
     scenarios = importlib.import_module("examples.scenarios").all_scenarios()
     submissions = []
     for one in scenarios:
-        answer = submit(stack.runtime.engine, one.template, Request(dict(one.input)), by="demo")
+        answer = submit(stack.runtime.engine, one.template, SubmitRequest(dict(one.input)), by="demo")
         submissions.append(Submission(one.name, one.template, one.input, one.expect, answer.workflow_id))
     return submissions
 

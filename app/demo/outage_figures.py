@@ -14,7 +14,7 @@ from uuid import UUID
 
 from app.domain.states import WorkflowState
 from app.store.breakers import PastMove, moves_of
-from app.store.dlq import list_dead_letters
+from app.store.dead_letters import list_dead_letters
 from app.store.session import Database
 from app.store.steps import Attempt, attempts_of
 from app.store.workflows import states_of

@@ -21,7 +21,7 @@ from app.demo.checks import DemoFailed
 from app.demo.environment import ExampleServer, environment
 from app.demo.outage_figures import Figures, Seen, collect
 from app.embedded.processes import ProcessExit
-from app.engine.submit import Request, submit_many
+from app.engine.submit import SubmitRequest, submit_many
 from app.store.session import Database
 from app.store.workflows import states_of
 
@@ -169,7 +169,7 @@ class _Run:
 
     def _submit(self, count: int) -> None:
         first = len(self.ids) + 1
-        requests = [Request({"number": n, "amount": 100 + n}) for n in range(first, first + count)]
+        requests = [SubmitRequest({"number": n, "amount": 100 + n}) for n in range(first, first + count)]
         if requests:
             answers = submit_many(self._fleet.runtime.engine, TEMPLATE, requests, by="demo")
             self.ids += [one.workflow_id for one in answers]

@@ -31,7 +31,7 @@ class EndedAttempt:
     """The policy that the failure was routed by (see `route`)."""
     retry_after: timedelta | None = None
     is_nothing_sent: bool = False
-    """Whether it is known that the attempt failed before anything was sent (`remand.sending`)."""
+    """Whether it is known that the attempt failed before anything was sent (`remand.not_sent`)."""
     failing_since: datetime | None = None
     """When the first attempt in a row ended badly, lost ones included; None: this one is the first."""
 

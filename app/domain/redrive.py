@@ -61,7 +61,7 @@ OVER = (RedriveState.CANCELLED, RedriveState.FINISHED)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RateAllowance:
     """How many may be sent now, and up to when the rate is used up once they are."""
 
     allowed: int
@@ -73,7 +73,7 @@ class Pace:
         return self.since + timedelta(seconds=sent / self.rate)
 
 
-def pace(rate: float, paced_at: datetime | None, now: datetime) -> Pace:
+def pace(rate: float, paced_at: datetime | None, now: datetime) -> RateAllowance:
     """Return what a rate (per second) allows now.
 
     In any T seconds that is rate × (T + 1 second) and one letter at most. So much is made up for, so that
@@ -84,11 +84,11 @@ def pace(rate: float, paced_at: datetime | None, now: datetime) -> Pace:
     else:
         since = max(paced_at, now - timedelta(seconds=BURST_SECONDS + 1 / rate))
     # A hair more, so that a tenth of a second at 10 a second is one and not 0.9999.
-    return Pace(max(0, math.floor((now - since).total_seconds() * rate + 1e-6)), rate, since)
+    return RateAllowance(max(0, math.floor((now - since).total_seconds() * rate + 1e-6)), rate, since)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RedriveStatus:
     """What the next move of a redrive depends on."""
 
     canary: tuple[int, ...]
@@ -142,7 +142,7 @@ class Finish:
 Next = Send | Follow | NextStage | Stop | Finish
 
 
-def next_move(one: Standing, now: datetime, wait_seconds: float) -> Next:
+def next_move(one: RedriveStatus, now: datetime, wait_seconds: float) -> Next:
     """Return what a redrive does next.
 
     `wait_seconds`: how long the outcome of what was sent last is waited for.
@@ -157,7 +157,7 @@ def next_move(one: Standing, now: datetime, wait_seconds: float) -> Next:
     return Finish(one.sent)
 
 
-def _canary(one: Standing, late: bool, wait_seconds: float) -> Next:
+def _canary(one: RedriveStatus, late: bool, wait_seconds: float) -> Next:
     size = one.canary[one.stage]
     will_be = min(size, one.stage_sent + one.waiting)
     name = f"canary {one.stage + 1} of {len(one.canary)}"

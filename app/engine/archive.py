@@ -27,10 +27,10 @@ from app.store import archive as stored
 from app.store import archive_runs as books
 from app.store import diagnosis
 from app.store import partitions as live
-from app.store.alone import alone
-from app.store.archive import Archived, Between, Look, Outcome, Rule
+from app.store.archive import Archived, Between, Outcome, PeriodInspection, Rule
 from app.store.archive_runs import Run, Statistics, Sums
 from app.store.session import NOT_NOW
+from app.store.sweep_lock import alone
 from app.store.tables import PARTITIONED
 from app.telemetry import log
 
@@ -48,7 +48,7 @@ Deferral = Literal["late", "changed", "crowded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class ArchiveResult:
     """What one run moved into the archive."""
 
     workflows: int = 0
@@ -84,7 +84,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ArchiveStatus:
     """What the archive holds, and what was moved last."""
 
     periods: Sequence[Statistics]
@@ -112,7 +112,7 @@ class _Job:
         self.periods += run.path == "period" and run.workflows > 0
 
 
-def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = time.monotonic) -> Swept:
+def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = time.monotonic) -> ArchiveResult:
     """Archive what is due, until nothing is left or the time is up. One run at a time; others do nothing.
 
     Raises:
@@ -124,7 +124,7 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
     until = monotonic() + engine.settings.archive.budget_seconds
     with alone(engine.database, "archive") as is_alone:
         if not is_alone:
-            return Swept(is_alone=False)
+            return ArchiveResult(is_alone=False)
         verify_pending(engine)
         job = _job(engine, by, lambda: monotonic() < until)
         moves = [partial(_move_period, job, period) for period in _due(job)]
@@ -134,7 +134,7 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
         failed += _each(job, moves)
         if failed:
             raise failed[0]
-        return Swept(
+        return ArchiveResult(
             job.workflows,
             job.periods,
             job.stayed,
@@ -173,9 +173,9 @@ def plan(engine: Engine) -> list[Planned]:
     return found
 
 
-def status(engine: Engine, limit: int) -> Standing:
+def status(engine: Engine, limit: int) -> ArchiveStatus:
     """Return what the archive holds, and at most `limit` runs. Changes nothing."""
-    return Standing(books.statistics(engine.database), books.runs(engine.database, limit=limit))
+    return ArchiveStatus(books.statistics(engine.database), books.runs(engine.database, limit=limit))
 
 
 def verify_pending(engine: Engine) -> None:
@@ -230,7 +230,7 @@ def _is_begun(period: Period, archived: Sequence[Archived]) -> bool:
     return any(one.starts_at < period.ends_at and period.starts_at < one.ends_at for one in archived)
 
 
-def _look(job: _Job, period: Period) -> Look:
+def _look(job: _Job, period: Period) -> PeriodInspection:
     database = job.engine.database
     server_now = diagnosis.server_time(database)
     return stored.look(database, period, job.rule, _most(job), server_now)
@@ -263,7 +263,7 @@ def _move_period(job: _Job, period: Period) -> None:
                 return
 
 
-def _hand_over(job: _Job, period: Period, looked: Look, way: Way) -> Outcome:
+def _hand_over(job: _Job, period: Period, looked: PeriodInspection, way: Way) -> Outcome:
     database, hold_seconds = job.engine.database, job.engine.settings.archive.hold_seconds
     attach = way is Way.PERIOD
     tables = stored.live_tables(period.name)

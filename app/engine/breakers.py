@@ -18,20 +18,20 @@ from uuid import UUID
 from app.domain import breaker as rules
 from app.domain.breaker import Breaker, BreakerSpec, Move, resolve_breaker
 from app.domain.errors import BreakerNotFound
-from app.domain.notices import Notice, NoticeKind
+from app.domain.notifications import Notice, NotificationKind
 from app.domain.states import BreakerState
 from app.domain.template import Template
 from app.engine.bell import Bell
 from app.engine.context import Engine
-from app.engine.limits import limits_of
-from app.engine.notify import enqueue
+from app.engine.enqueue_notifications import enqueue
 from app.engine.operate import Who
 from app.engine.sweeps.passing_over import act_beside, act_passing_over
+from app.engine.worker_limits import limits_of
 from app.store import audit, sweeping
 from app.store import breakers as store
 from app.store.attempt_counts import Source
 from app.store.audit import Entry
-from app.store.breakers import Standing
+from app.store.breakers import BreakerStatus
 from app.store.failures import FailedAttempt
 from app.store.session import Connection
 from app.telemetry import log
@@ -54,7 +54,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class TendResult:
     """What one sweep of the breakers did."""
 
     held: int = 0
@@ -110,14 +110,14 @@ class Breakers:
         """Count attempts that breakers let through and that went well. Transaction: one a half-open one."""
         self._count_probes(Counter(names), Counter())
 
-    def sweep(self, bell: Bell) -> Swept:
+    def sweep(self, bell: Bell) -> TendResult:
         """Put aside what gated breakers hold and let through what they allow. Transaction: short ones.
 
         Idempotent: two at once share the work, and the rate is kept by the breaker's own row.
         """
         names = store.gating(self._engine.database)
         if not names:
-            return Swept()
+            return TendResult()
         held, all_held = self._hold_back()
         heard = sweeping.heard_queues(
             self._engine.database, limits_of(self._engine.settings), self._engine.clock
@@ -128,7 +128,7 @@ class Breakers:
             released += count
             rung |= set(queues)
         bell.ring(rung)
-        return Swept(held, released, tuple(sorted(rung)))
+        return TendResult(held, released, tuple(sorted(rung)))
 
     def _resolve(self, name: str) -> BreakerSpec:
         own = self._engine.settings.breakers.get(name)
@@ -328,7 +328,7 @@ def reset_breaker(engine: Engine, name: str, *, by: str, reason: str | None = No
     )
 
 
-def show_breaker(engine: Engine, name: str) -> Standing:
+def show_breaker(engine: Engine, name: str) -> BreakerStatus:
     """Return a breaker with what it holds. Transaction: own.
 
     Raises:
@@ -380,7 +380,11 @@ def _announce(
     # A person's words stay inside; the figures by which it opened itself do not.
     why = f": {move.reason}" if by == "remand" and move.reason else f" by {by}"
     notice = Notice(
-        NoticeKind.BREAKER_OPENED, name, f"breaker {name} opened{why}", facts, occurrence=now.isoformat()
+        NotificationKind.BREAKER_OPENED,
+        name,
+        f"breaker {name} opened{why}",
+        facts,
+        occurrence=now.isoformat(),
     )
     enqueue(connection, engine.settings, notice, now)
 

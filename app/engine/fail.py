@@ -16,12 +16,12 @@ from app.domain.decide import Dead, EndedAttempt, Retry, decide, latest_due
 from app.domain.errors import Busy, DatabaseUnreachable
 from app.domain.states import DeadReason
 from app.engine.breakers import Breakers, source_of
-from app.engine.budgets import counted, hold_to_budget
 from app.engine.context import Engine
-from app.engine.letters import Opened, log_opened, open_letters, policy_of
+from app.engine.dead_letters import Opened, log_opened, open_letters, policy_of
 from app.engine.recording import told
+from app.engine.retry_budgets import counted, hold_to_budget
 from app.engine.routing import Routing
-from app.store import attempt_counts, dlq, failures
+from app.store import attempt_counts, dead_letters, failures
 from app.store.attempt_counts import Counts, Source
 from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
 from app.store.session import NOT_NOW, Connection
@@ -242,7 +242,7 @@ def split_by_strategy(
     """
     disabled = [death for death in deaths if not (opens and _policy(engine, connection, death).opens)]
     ids = list({death.failed.workflow_id for death in disabled})
-    lettered = dlq.workflows_with_open(connection, ids) if ids else set()
+    lettered = dead_letters.workflows_with_open(connection, ids) if ids else set()
     dropped = [death for death in disabled if death.failed.workflow_id not in lettered]
     dropping = {id(death) for death in dropped}
     kept = [death for death in deaths if id(death) not in dropping]

@@ -18,7 +18,7 @@ from app.domain.states import GroupState
 from app.domain.text import MAX_PROSE, check_text
 from app.engine.context import Engine
 from app.engine.operate import Who
-from app.store import audit, dlq, groups
+from app.store import audit, dead_letters, groups
 from app.store.groups import HOURS, Group
 from app.store.session import Connection
 from app.telemetry import log
@@ -29,7 +29,7 @@ _LETTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GroupStatus:
     """A group as its page shows it."""
 
     group: Group
@@ -44,7 +44,7 @@ class Standing:
     """Groups with the same cause: other versions of the template, other steps."""
 
 
-def standing(engine: Engine, group_id: UUID) -> Standing:
+def standing(engine: Engine, group_id: UUID) -> GroupStatus:
     """Return a group with all that its page shows, counted to this moment. Transaction: some short ones.
 
     Raises:
@@ -56,7 +56,7 @@ def standing(engine: Engine, group_id: UUID) -> Standing:
     now = engine.instant()
     trend = groups.trends(database, [group_id], now)[group_id]
     since = now - timedelta(hours=HOURS)
-    return Standing(
+    return GroupStatus(
         group,
         trend,
         groups.hit_share(database, group, since, _LOOKED_AT),
@@ -192,7 +192,7 @@ def note_group(engine: Engine, group_id: UUID, text: str, who: Who) -> None:
     with engine.database.begin() as connection:
         groups.lock_group(connection, group_id)
         now = engine.now(connection)
-        dlq.add_group_note(connection, group_id, author=who.by, text=masked, now=now)
+        dead_letters.add_group_note(connection, group_id, author=who.by, text=masked, now=now)
         _record(connection, group_id, "note", who, now, after={"note": masked})
     log("group.changed", group_id=str(group_id), verb="note", by=who.by, reason=None)
 
@@ -216,7 +216,9 @@ def _change(
         after = {name: _plain(value) for name, value in changed.items() if name != "state_since"}
         _record(connection, group_id, verb, who, now, before=before, after=after)
         if who.reason:
-            dlq.add_group_note(connection, group_id, author=who.by, text=f"{verb}: {who.reason}", now=now)
+            dead_letters.add_group_note(
+                connection, group_id, author=who.by, text=f"{verb}: {who.reason}", now=now
+            )
     log("group.changed", group_id=str(group_id), verb=verb, by=who.by, reason=who.reason)
     return groups.get_group(engine.database, group_id)
 

@@ -17,8 +17,8 @@ from app.domain.queues import BUILT_IN
 from app.domain.states import BreakerState
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
-from app.engine.limits import live_workers
 from app.engine.pauses import check_known
+from app.engine.worker_limits import live_workers
 from app.store import breakers as store
 from app.store import diagnosis
 from app.store.breakers import PastMove

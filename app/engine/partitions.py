@@ -9,14 +9,14 @@ from app.domain.partition_check import DefaultRows, Fault, find_faults
 from app.engine.context import Engine
 from app.store import diagnosis
 from app.store import partitions as stored
-from app.store.partitions import Standing
+from app.store.partitions import PartitionStatus
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """The periods that the live tables have, and what lies outside them."""
 
-    periods: Sequence[Standing]
+    periods: Sequence[PartitionStatus]
     live: Mapping[str, int]
     """How many workflows of a period, by its name, are in no final state."""
     default: Sequence[DefaultRows]

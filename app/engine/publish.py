@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.domain.errors import TemplateInvalid
 from app.domain.template import Template, all_rule_layers, load_paths
-from app.engine.books import warn_of_unknown_classes
+from app.engine.rule_sets import warn_of_unknown_classes
 from app.store.templates import Templates
 from app.telemetry import log
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from app.engine import overview
 from app.engine.context import Engine
 from app.engine.overview import QueueStanding
-from app.engine.sweeps import standing
+from app.engine.sweeps import status
 from app.engine.sweeps.runs import NOTE_SECONDS
-from app.engine.sweeps.standing import SweepStanding
+from app.engine.sweeps.status import SweepStatus
 from app.store import diagnosis, schema
 from remand.errors import RemandError
 from remand.redact import redact_text
@@ -77,17 +77,17 @@ def _beat(engine: Engine) -> tuple[bool, str]:
     return is_ringing(engine, ring), told_of(ring)
 
 
-def ring_sweep(engine: Engine) -> SweepStanding:
+def ring_sweep(engine: Engine) -> SweepStatus:
     """Return how the sweep stands that wakes retries and rings where work waits."""
-    return next(one for one in standing.sweeps(engine) if one.name == "ring")
+    return next(one for one in status.sweeps(engine) if one.name == "ring")
 
 
-def is_ringing(engine: Engine, ring: SweepStanding) -> bool:
+def is_ringing(engine: Engine, ring: SweepStatus) -> bool:
     """Whether the ring sweep went well lately."""
     return ring.age_seconds is not None and ring.age_seconds <= sweep_patience(engine)
 
 
-def told_of(ring: SweepStanding) -> str:
+def told_of(ring: SweepStatus) -> str:
     """Say when the ring sweep last went well, and why not since."""
     age = ring.age_seconds
     well = "it never went well" if age is None else f"the last good sweep was {age:.1f} s ago"

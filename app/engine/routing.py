@@ -9,7 +9,7 @@ from typing import Any
 from app.config import Settings
 from app.domain.decide import route
 from app.domain.template import RetrySpec, Template, resolve_retry
-from app.engine.books import Books, books_of_settings
+from app.engine.rule_sets import RuleSets, books_of_settings
 from app.store.run_queue import Claim, EndedBadly
 from app.store.templates import Templates
 from remand.rules import RuleBook
@@ -18,7 +18,7 @@ from remand.rules import RuleBook
 class Routing:
     """Resolves what the retry rules of a step are."""
 
-    def __init__(self, templates: Templates, settings: Settings, books: Books | None = None) -> None:
+    def __init__(self, templates: Templates, settings: Settings, books: RuleSets | None = None) -> None:
         """`books`: what the process has gathered; None: the rules of settings and templates alone."""
         self._templates = templates
         self._settings = settings

@@ -17,8 +17,8 @@ from app.domain.queues import STEPS
 from app.domain.states import DeadReason
 from app.domain.template import Template, from_definition, identity_key
 from app.engine.context import Engine
-from app.engine.letters import SYSTEM, log_opened, open_letters
-from app.store import failures, taking_out
+from app.engine.dead_letters import SYSTEM, log_opened, open_letters
+from app.store import dead_letter_workflows, failures
 from app.store.failures import DecidedDeath
 from app.store.ids import new_id
 from app.store.session import Connection
@@ -93,7 +93,7 @@ def set_aside(engine: Engine, message: Unread) -> UUID | None:
 def _bury(engine: Engine, connection: Connection, workflow_id: UUID, message: Unread) -> UUID:
     now = engine.now(connection)
     failure = _failure(message)
-    [failed] = taking_out.front(connection, [workflow_id], failure)
+    [failed] = dead_letter_workflows.blocking_steps(connection, [workflow_id], failure)
     death = DecidedDeath(
         # Nobody runs anything in that queue; it is where the message lay.
         replace(failed, queue=message.queue),
@@ -103,7 +103,9 @@ def _bury(engine: Engine, connection: Connection, workflow_id: UUID, message: Un
         source_id=message.digest,
     )
     failures.keep_letters(connection, [workflow_id], [])
-    taking_out.take_out(connection, [death], failure=failure, why=failure.message, by=SYSTEM, now=now)
+    dead_letter_workflows.take_out(
+        connection, [death], failure=failure, why=failure.message, by=SYSTEM, now=now
+    )
     opened = open_letters(
         connection,
         [death],

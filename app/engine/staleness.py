@@ -8,9 +8,9 @@ from typing import Final
 from app.domain.page import Page
 from app.domain.staleness import Health
 from app.engine.context import Engine
-from app.engine.limits import limits_of
+from app.engine.worker_limits import limits_of
 from app.store import staleness
-from app.store.staleness import Standing
+from app.store.staleness import WorkflowStaleness
 
 NOT_HEALTHY: Final = (Health.STALE, Health.WARNING)
 
@@ -26,7 +26,7 @@ def shown(
     *,
     after: str | None = None,
     limit: int = 200,
-) -> Page[Standing]:
+) -> Page[WorkflowStaleness]:
     """Return how workflows stand, stale ones first, then what is stale soonest. Transaction: own.
 
     Of the healthy only those that are longest in their state.
@@ -39,7 +39,7 @@ def shown(
         return staleness.find_shown(connection, settings_of(engine), now, healths, after=after, limit=limit)
 
 
-def would_take(engine: Engine, *, after: str | None = None, limit: int = 200) -> Page[Standing]:
+def would_take(engine: Engine, *, after: str | None = None, limit: int = 200) -> Page[WorkflowStaleness]:
     """Return what a sweep would take out of work now, in its order. Transaction: own; nothing is changed.
 
     Raises:

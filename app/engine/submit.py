@@ -27,7 +27,7 @@ CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SubmitRequest:
     """One workflow that somebody wants; `id` makes a repeated request the same one."""
 
     input: Any
@@ -38,7 +38,7 @@ class Request:
     """Words to find it by; a repeated submit leaves those of the first."""
 
 
-def submit(engine: Engine, ref: str, request: Request, *, by: str) -> Submitted:
+def submit(engine: Engine, ref: str, request: SubmitRequest, *, by: str) -> Submitted:
     """Submit one workflow of the template `ref` ("namespace/name[:version]").
 
     Transaction: own; announced after the commit, by the ring sweep if the bell is lost.
@@ -51,7 +51,7 @@ def submit(engine: Engine, ref: str, request: Request, *, by: str) -> Submitted:
     return submit_many(engine, ref, [request], by=by)[0]
 
 
-def submit_many(engine: Engine, ref: str, requests: Sequence[Request], *, by: str) -> list[Submitted]:
+def submit_many(engine: Engine, ref: str, requests: Sequence[SubmitRequest], *, by: str) -> list[Submitted]:
     """Submit many workflows of one template; one answer each, in order.
 
     Every input is validated before anything is stored. Transaction: one for each 500.
@@ -76,7 +76,7 @@ def root_queues(template: Template) -> set[str]:
 
 
 def _new_workflow(
-    engine: Engine, published: PublishedTemplate, request: Request, position: int
+    engine: Engine, published: PublishedTemplate, request: SubmitRequest, position: int
 ) -> NewWorkflow:
     template = published.template
     if request.priority is not None and not 0 <= request.priority <= 9:

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from app.domain.errors import TemplateNotFound
 from app.engine.context import Engine
-from app.store import evidence, groups, redrive_forecast
-from app.store.dlq import DeadLetter
+from app.store import group_evidence, groups, redrive_forecast
+from app.store.dead_letters import DeadLetter
 from app.store.groups import Group
 from remand.redact import MASK, redact_json
 
@@ -88,7 +88,7 @@ def _requeued_before(engine: Engine, group: Group) -> Iterator[Suggestion]:
 
 
 def _deploys(engine: Engine, group: Group) -> Iterator[Suggestion]:
-    for one in evidence.deploys(engine.database, group.first_at - _DEPLOY_BEFORE, group.first_at):
+    for one in group_evidence.deploys(engine.database, group.first_at - _DEPLOY_BEFORE, group.first_at):
         minutes = (group.first_at - one.since).total_seconds() / 60
         yield Suggestion(
             "deploy",
@@ -99,7 +99,7 @@ def _deploys(engine: Engine, group: Group) -> Iterator[Suggestion]:
 
 def _breakers(engine: Engine, group: Group) -> Iterator[Suggestion]:
     earliest = group.first_at - _BREAKER_BEFORE
-    for one in evidence.openings(engine.database, group.handler, group.step, earliest, group.last_at):
+    for one in group_evidence.openings(engine.database, group.handler, group.step, earliest, group.last_at):
         yield Suggestion(
             "breaker",
             f"The breaker of {one.name} opened at {one.at:%Y-%m-%d %H:%M} UTC:"
@@ -109,7 +109,7 @@ def _breakers(engine: Engine, group: Group) -> Iterator[Suggestion]:
 
 
 def _one_host(engine: Engine, group: Group) -> Iterator[Suggestion]:
-    found = evidence.hosts(engine.database, group.id)
+    found = group_evidence.hosts(engine.database, group.id)
     letters = sum(found.values())
     if len(found) != 1 or letters < _ENOUGH:
         return
@@ -117,7 +117,7 @@ def _one_host(engine: Engine, group: Group) -> Iterator[Suggestion]:
     if not host:  # of a letter that no worker saw
         return
     queue = _queue_of(engine, group)
-    others = evidence.other_hosts(engine.database, queue, host) if queue else []
+    others = group_evidence.other_hosts(engine.database, queue, host) if queue else []
     if others:
         yield Suggestion(
             "host",
@@ -136,11 +136,11 @@ def _queue_of(engine: Engine, group: Group) -> str | None:
 
 
 def _common_input(engine: Engine, group: Group) -> Iterator[Suggestion]:
-    failed = evidence.inputs_of_letters(engine.database, group.id)
+    failed = group_evidence.inputs_of_letters(engine.database, group.id)
     common = _shared(failed)
     if len(failed) < _ENOUGH or not common:
         return
-    well = evidence.inputs_that_went_well(engine.database, group.namespace, group.template)
+    well = group_evidence.inputs_that_went_well(engine.database, group.namespace, group.template)
     shown = redact_json(common, engine.settings.redact_keys)
     told = 0
     for name, value in common.items():

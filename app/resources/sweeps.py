@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.engine.context import Engine
-from app.engine.sweeps import standing
-from app.engine.sweeps.standing import SweepStanding, SweepState
+from app.engine.sweeps import status
+from app.engine.sweeps.status import SweepState, SweepStatus
 
 __all__ = ["Sweep", "SweepState", "sweeps"]
 
@@ -39,10 +39,10 @@ class Sweep:
 
 def sweeps(engine: Engine) -> list[Sweep]:
     """Return how each sweep stands, in the order of the schedule. Transaction: own."""
-    return [_sweep(found) for found in standing.sweeps(engine)]
+    return [_sweep(found) for found in status.sweeps(engine)]
 
 
-def _sweep(found: SweepStanding) -> Sweep:
+def _sweep(found: SweepStatus) -> Sweep:
     own = ("name", "state", "interval_seconds", "is_overdue", "age_seconds")
     made = {name: getattr(found, name) for name in own}
     if found.run is not None:

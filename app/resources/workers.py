@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from app.engine.context import Engine
-from app.engine.limits import limits_of, live_workers
+from app.engine.worker_limits import limits_of, live_workers
 from app.store.workers import listed
 
 __all__ = ["Worker", "silent_seconds", "workers"]

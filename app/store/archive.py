@@ -99,7 +99,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PeriodInspection:
     """What a look at a period found."""
 
     census: Census
@@ -162,7 +162,7 @@ def live_tables(name: str) -> tuple[str, ...]:
     return tuple(f"{table}_{name}" for table in PARTITIONED)
 
 
-def look(database: Database, period: Period, rule: Rule, most: int, now: datetime) -> Look:
+def look(database: Database, period: Period, rule: Rule, most: int, now: datetime) -> PeriodInspection:
     """Count who goes and who stays of a live period, and name up to `most` who stay. Transaction: own.
 
     Reads every workflow of the period, locks nothing. `now` is the server's clock.
@@ -180,7 +180,7 @@ def look(database: Database, period: Period, rule: Rule, most: int, now: datetim
         },
     )
     stay = {Stay(why): count for why, count in counts.items() if why != "go"}
-    return Look(Census(counts.get("go", 0), stay), tuple(staying), audited_from, audited)
+    return PeriodInspection(Census(counts.get("go", 0), stay), tuple(staying), audited_from, audited)
 
 
 def count_default(database: Database, between: Between, rule: Rule) -> int:
@@ -257,7 +257,7 @@ def _change(database: Database, ddl: str) -> None:
 
 
 def hand_over(
-    database: Database, run: Run, looked: Look, before: Sums, hold_seconds: float, *, attach: bool
+    database: Database, run: Run, looked: PeriodInspection, before: Sums, hold_seconds: float, *, attach: bool
 ) -> Handed:
     """Let a live period change hands, as a look found it; who stays goes to the default partitions.
 

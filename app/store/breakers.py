@@ -44,7 +44,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BreakerStatus:
     """A breaker with the size of what it holds and of what it let through."""
 
     breaker: Breaker
@@ -226,13 +226,13 @@ def hold_back(database: Database, clock: Clock, limit: int) -> int:
     return int(rows[0][0])
 
 
-def listed(database: Database, name: str | None = None) -> list[Standing]:
+def listed(database: Database, name: str | None = None) -> list[BreakerStatus]:
     """Return all breakers that ever moved, or the one of that name, by name. Transaction: own."""
     rows = database.call(
         f"select {_COLUMNS}, {_SIZES} from remand.breakers b where %s is null or b.name = %s order by b.name",
         (name, name),
     )
-    return [Standing(_breaker(row[:-2]), row[-2], row[-1]) for row in rows]
+    return [BreakerStatus(_breaker(row[:-2]), row[-2], row[-1]) for row in rows]
 
 
 def moves_of(database: Database, name: str, limit: int) -> list[PastMove]:

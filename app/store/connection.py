@@ -16,7 +16,7 @@ import psycopg2.extensions
 
 from app.domain.addresses import DatabaseAddress, UrlInvalid
 from app.domain.errors import ConfigInvalid, DatabaseMissing, DatabaseReadOnly, DatabaseUnreachable, Problem
-from app.store.wording import said
+from app.store.driver_messages import said
 
 _KEYWORDS: Final = {
     "connect_timeout": "5",

@@ -16,7 +16,7 @@ from app.domain.instants import read_instant
 from app.domain.page import Page
 from app.domain.states import GroupState
 from app.store.counting import count_rows
-from app.store.dlq import Note
+from app.store.dead_letters import Note
 from app.store.ids import find_id, first_id_at, new_id
 from app.store.session import Database
 from app.store.tables import dead_letter_groups, dead_letter_notes, dead_letters

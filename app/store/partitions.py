@@ -57,7 +57,7 @@ _BOUNDS = re.compile(r"FOR VALUES FROM \('([0-9a-f-]{36})'\) TO \('([0-9a-f-]{36
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PartitionStatus:
     """A period that at least one live table has."""
 
     name: str
@@ -88,14 +88,14 @@ def catalogue(database: Database) -> list[Partition]:
     ]
 
 
-def periods(database: Database) -> list[Standing]:
+def periods(database: Database) -> list[PartitionStatus]:
     """Return the periods that the live tables have, in order of time. Transaction: own."""
     them: dict[tuple[datetime, datetime, str], list[Partition]] = {}
     for one in catalogue(database):
         if one.home == "live" and one.starts_at and one.ends_at:
             them.setdefault((one.starts_at, one.ends_at, one.name), []).append(one)
     return [
-        Standing(
+        PartitionStatus(
             name=name,
             starts_at=starts_at,
             ends_at=ends_at,

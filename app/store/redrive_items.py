@@ -14,7 +14,7 @@ from app.domain.errors import InputInvalid
 from app.domain.page import Page
 from app.domain.redrive import ItemState
 from app.store.counting import count_rows
-from app.store.endings import Ending, ending_of
+from app.store.driver_errors import Ending, ending_of
 from app.store.session import Connection, Database
 from app.store.tables import redrive_items
 

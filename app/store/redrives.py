@@ -9,13 +9,13 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid, RedriveNotFound
-from app.domain.letter_filter import LetterFilter
 from app.domain.page import Page
-from app.domain.redrive import ACTIVE, RedriveState, RedriveVerb, Standing
+from app.domain.redrive import ACTIVE, RedriveState, RedriveStatus, RedriveVerb
 from app.store.counting import count_rows
+from app.store.dead_letter_search import matching
 from app.store.ids import new_id
-from app.store.letter_search import matching
 from app.store.session import Connection, Database
 from app.store.tables import dead_letters, redrive_items, redrives
 
@@ -62,9 +62,9 @@ class Redrive:
     not_found: int
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> RedriveStatus:
         """What its next move depends on."""
-        return Standing(
+        return RedriveStatus(
             tuple(self.canary),
             self.success_share,
             self.stage,

@@ -8,7 +8,7 @@ from typing import Final
 
 from app.domain.errors import RightMissing
 from app.store.connection import address
-from app.store.wording import said
+from app.store.driver_messages import said
 
 _ALL_TABLES: Final = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA remand TO {role};"
 _GRANTS: Final[Sequence[tuple[re.Pattern[str], str]]] = (

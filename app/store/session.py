@@ -21,10 +21,10 @@ import sqlalchemy as sa
 from app.domain.errors import Busy, DatabaseUnreachable, RightMissing, ValueRefused
 from app.store import instants, json_values
 from app.store.connection import connect, refused
-from app.store.endings import SQLSTATES, Ending, How, ending_of
+from app.store.driver_errors import SQLSTATES, Ending, How, ending_of
+from app.store.driver_messages import cleaned, said
 from app.store.rights import right_missing
 from app.store.rows import T, made
-from app.store.wording import cleaned, said
 
 instants.install()
 json_values.install()

@@ -73,7 +73,7 @@ _LONGEST_PLACE = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WorkflowStaleness:
     """How a workflow stands that has not ended."""
 
     workflow_id: UUID
@@ -117,7 +117,7 @@ def remember(connection: sa.Connection, settings: str) -> None:
 
 def find_stale(
     connection: sa.Connection, settings: str, now: datetime, after: str | None, limit: int
-) -> Page[Standing]:
+) -> Page[WorkflowStaleness]:
     """Return what is to be taken out of work, stale for longest first. Transaction: joins.
 
     Raises:
@@ -143,7 +143,9 @@ def lock(connection: sa.Connection, ids: Sequence[UUID]) -> list[UUID]:
     return list(connection.scalars(_LOCK, {"ids": list(ids)}))
 
 
-def standings(connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime) -> list[Standing]:
+def standings(
+    connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime
+) -> list[WorkflowStaleness]:
     """Return how workflows stand, those that have not ended. Transaction: joins."""
     if not ids:
         return []
@@ -151,7 +153,9 @@ def standings(connection: sa.Connection, ids: Sequence[UUID], settings: str, now
     return [_standing(row) for row in rows]
 
 
-def warnings(connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime) -> list[Standing]:
+def warnings(
+    connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime
+) -> list[WorkflowStaleness]:
     """Return those of which people are to be warned, warned or not, soonest first. Transaction: joins."""
     rows = connection.execute(_WARNINGS, {"ids": list(ids), "settings": settings, "now": now})
     return [_standing(row) for row in rows]
@@ -176,7 +180,7 @@ def find_shown(
     *,
     after: str | None,
     limit: int,
-) -> Page[Standing]:
+) -> Page[WorkflowStaleness]:
     """Return how workflows stand, stale ones first, then what is stale soonest. Transaction: joins.
 
     All that are stale or warn can be found; of the healthy those that are longest in their state. What the
@@ -204,13 +208,15 @@ def _place(after: str | None) -> int:
     return int(after)
 
 
-def _page(found: list[Standing], limit: int, after: str | None, skip: int) -> Page[Standing]:
+def _page(
+    found: list[WorkflowStaleness], limit: int, after: str | None, skip: int
+) -> Page[WorkflowStaleness]:
     return Page.of(found, limit, after=after, cursor=lambda _: str(skip + limit))
 
 
-def _standing(row: Any) -> Standing:
+def _standing(row: Any) -> WorkflowStaleness:
     told = row._asdict()
-    return Standing(
+    return WorkflowStaleness(
         **{
             **told,
             "state": WorkflowState(row.state),

@@ -13,9 +13,9 @@ import psycopg2
 import psycopg2.extensions
 
 from app.store.connection import connect
-from app.store.endings import ending_of
+from app.store.driver_errors import ending_of
+from app.store.driver_messages import cleaned
 from app.store.session import Database, translated
-from app.store.wording import cleaned
 
 _REGISTER = (
     "insert into remand.workers (id, hostname, pid, queues, pool, concurrency, version, code_version,"
@@ -66,7 +66,7 @@ class WorkerRow:
 COLUMNS = ", ".join(column.name for column in fields(WorkerRow))
 
 
-class Pulse:
+class WorkerHeartbeat:
     """The sign of life of a worker's main process, on a connection of its own.
 
     The session holds the incarnation's advisory lock: the server frees it the moment the process dies.

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app.domain.access import Permission
-from app.engine.figures import Looks
+from app.engine.site_metrics import Looks
 from app.runtime import Runtime
 from app.telemetry import metrics_buffer
 from app.telemetry.exposition import Exposed, written

@@ -66,7 +66,7 @@ _STATUSES: Final = (
         "the server asks to wait, so the refusal is a limit",
         "GitHub REST API, secondary rate limits",
         EXPONENTIAL,
-        asked=True,
+        needs_retry_after=True,
     ),
     Rule("http.not-found", "status", (404, 410), PERMANENT, "there is nothing at that address", _RFC),
     Rule(
@@ -127,7 +127,7 @@ _STATUSES: Final = (
         "too much for now: the server says when to come back",
         "RFC 9110 section 15.5.14",
         EXPONENTIAL,
-        asked=True,
+        needs_retry_after=True,
     ),
     Rule(
         "http.misdirected",

@@ -75,9 +75,9 @@ class Rule:
     `keys` are what the rule is looked up by: qualified class names (`type`, `base`, `fallback`), codes, or
     the top-level packages a text rule applies to (`*`: any). `text` is a pattern the message or the body
     must also match, blind to case; one of the `hints` (lower case) stands in all that it matches: to look for
-    them first spares most texts the search. `asked` demands that the server named a time to wait. Rules with
-    a condition go before those without. `confidence` is between 0 and 1. An empty `policy` means the policy
-    of the category.
+    them first spares most texts the search. `needs_retry_after` demands that the server named a time to
+    wait. Rules with a condition go before those without. `confidence` is between 0 and 1. An empty `policy`
+    means the policy of the category.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Rule:
     source: str
     policy: str = ""
     text: str = ""
-    asked: bool = False
+    needs_retry_after: bool = False
     hints: tuple[str, ...] = ()
     confidence: float = 0.95
     pattern: re.Pattern[str] | None = field(init=False, default=None, compare=False, repr=False)
@@ -106,7 +106,7 @@ class Rule:
     @property
     def is_conditional(self) -> bool:
         """Say whether the key alone is not enough for this rule."""
-        return self.asked or self.pattern is not None
+        return self.needs_retry_after or self.pattern is not None
 
 
 def _in_lower_case(pattern: str) -> str:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from app.store.dlq import list_dead_letters
+from app.store.dead_letters import list_dead_letters
 from tests.support.handlers import NOT_JSON
 from tests.support.site import Site
 from tests.support.waiting import eventually

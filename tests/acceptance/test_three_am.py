@@ -17,7 +17,7 @@ from app.domain.access import Role
 from app.embedded.stack import free_port
 from app.engine import access
 from app.engine.operate import Who
-from app.engine.submit import Request, submit_many
+from app.engine.submit import SubmitRequest, submit_many
 from tests.support import chromium
 from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.site_fixtures import OpenSite
@@ -53,7 +53,7 @@ def night(open_site: OpenSite) -> Site:
     site.start_support()
     orders: list[Any] = [{"order": 1000 + number, "amount": 10 + number} for number in range(MANY)]
     orders += [{"order": 9000 + number, "amount": f"{number} EUR"} for number in range(FEW)]
-    submit_many(site.engine, "shop/order", [Request(one) for one in orders], by="shop")
+    submit_many(site.engine, "shop/order", [SubmitRequest(one) for one in orders], by="shop")
     site.settle()
     assert states(site) == {"blocked_by_failures": MANY + FEW}
     return site

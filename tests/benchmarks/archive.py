@@ -25,7 +25,7 @@ from app.domain.partitions import Interval, Period, whole_period
 from app.engine.archive import run
 from app.engine.context import Engine
 from app.engine.publish import publish
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.runtime import Runtime
 from app.store import archive_runs, new_periods, schema
 from app.store.ids import first_id_at
@@ -122,7 +122,7 @@ def _fill(engine: Engine, month: Period, workflows: int, stragglers: int) -> Non
     )
     begin = first_id_at(month.starts_at).int
     for _ in range(stragglers):
-        submit(engine, REF, Request({}, id=UUID(int=begin + uuid4().int % 2**60)), by="bench")
+        submit(engine, REF, SubmitRequest({}, id=UUID(int=begin + uuid4().int % 2**60)), by="bench")
     _say(f"{workflows:,} finished workflows made in {time.perf_counter() - begun:.0f} s")
 
 
@@ -134,7 +134,7 @@ def _live_work(engine: Engine) -> Iterator[list[float]]:
     def work() -> None:
         while not over.wait(_PAUSE_SECONDS):
             begun = time.perf_counter()
-            submit(engine, REF, Request({}), by="bench")
+            submit(engine, REF, SubmitRequest({}), by="bench")
             waits.append(time.perf_counter() - begun)
 
     thread = threading.Thread(target=work)

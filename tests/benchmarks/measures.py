@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from app.engine.submit import Request, submit, submit_many
+from app.engine.submit import SubmitRequest, submit, submit_many
 from app.store.ids import new_id
 from app.store.run_queue import Completed, RunQueue
 from app.store.session import Database
@@ -35,7 +35,7 @@ def await_complete(site: Site, ids: list[UUID], timeout: float = 60) -> None:
 def throughput(site: Site, shape: str, workflows: int, *, bulk: bool) -> float:
     """Submit, in bulk or one by one, and await; return steps per second."""
     engine = site.runtime.engine
-    requests = [Request({**INPUT, "n": n}) for n in range(workflows)]
+    requests = [SubmitRequest({**INPUT, "n": n}) for n in range(workflows)]
     started = time.monotonic()
     if bulk:
         answers = submit_many(engine, f"bench/{shape}", requests, by="bench")
@@ -54,7 +54,7 @@ def cpu_us_per_step(site: Site, shape: str, workflows: int, pids: list[int]) -> 
 
 def ceiling(site: Site, shape: str, workflows: int) -> float:
     """Do the same claims and settles in two bare processes, without Celery; return steps per second."""
-    requests = [Request({**INPUT, "n": n}) for n in range(workflows)]
+    requests = [SubmitRequest({**INPUT, "n": n}) for n in range(workflows)]
     engine = site.runtime.engine
     # As warm as the workers are: plans are made before the clock starts.
     submit_many(engine, f"bench/{shape}", requests[:100], by="bench")
@@ -101,7 +101,7 @@ def latencies(site: Site, workflows: int) -> list[float]:
     taken = []
     for n in range(workflows):
         started = time.monotonic()
-        answer = submit(site.runtime.engine, "bench/chain", Request({**INPUT, "n": n}), by="bench")
+        answer = submit(site.runtime.engine, "bench/chain", SubmitRequest({**INPUT, "n": n}), by="bench")
         while site.database.call(_STATE, (answer.workflow_id,))[0][0] != "complete":
             time.sleep(0.001)
         taken.append(time.monotonic() - started)
@@ -129,7 +129,7 @@ def costs(site: Site, workflows: int) -> dict[str, float]:
 
 
 def _run_one(site: Site, drain: Any) -> None:
-    submit(site.runtime.engine, "bench/chain", Request(INPUT), by="bench")
+    submit(site.runtime.engine, "bench/chain", SubmitRequest(INPUT), by="bench")
     drain.run("steps")
 
 
@@ -155,7 +155,10 @@ def rescue_seconds(site: Site, times: int) -> list[float]:
         for n in range(times):
             victim = spare
             answer = submit(
-                site.runtime.engine, "bench/caught", Request({"n": n, "folder": str(folder)}), by="bench"
+                site.runtime.engine,
+                "bench/caught",
+                SubmitRequest({"n": n, "folder": str(folder)}),
+                by="bench",
             )
             _await_file(folder / f"started-{answer.workflow_id}-1")
             spare = site.start("spare", *worker_arguments(f"spare-{n + 1}", ["caught"], 1))

@@ -14,7 +14,7 @@ import sys
 import time
 from uuid import UUID
 
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.redrive import RedriveVerb
 from app.engine import redrive
 from app.engine.operate import Who, requeue_letter

@@ -14,7 +14,7 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 
-from app.engine.sweeps.stale import Swept, stale
+from app.engine.sweeps.stale import StaleResult, stale
 from app.store import schema
 from app.store.session import Database
 from app.telemetry import configure_logging
@@ -74,9 +74,9 @@ def measure(database: Database, live: int, stale_ones: int) -> dict[str, float]:
     begun = time.perf_counter()
     harness = crowd(database, live)
     _say(f"{live:,} workflows made in {time.perf_counter() - begun:.0f} s")
-    idle = [_timed(harness, Swept()) for _ in range(_IDLE)]
+    idle = [_timed(harness, StaleResult()) for _ in range(_IDLE)]
     _fill(harness, "far", stale_ones, hours=1)
-    seconds = _timed(harness, Swept(letters=stale_ones))
+    seconds = _timed(harness, StaleResult(letters=stale_ones))
     return {
         "stale_s": round(seconds, 3),
         "idle_sweep_ms": round(statistics.median(idle) * 1000, 1),
@@ -103,7 +103,7 @@ def _fill(harness: Harness, queue: str, workflows: int, hours: float) -> None:
         harness.database.call(f"vacuum (analyze) remand.{table}")
 
 
-def _timed(harness: Harness, expected: Swept) -> float:
+def _timed(harness: Harness, expected: StaleResult) -> float:
     begun = time.perf_counter()
     swept = stale(harness.engine)
     seconds = time.perf_counter() - begun

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from celery import Celery
 
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.store import schema
 from app.store.ids import new_id
 from app.store.session import NOT_NOW, Database
@@ -152,7 +152,7 @@ class _Sender:
             submit(
                 self.ground.site.engine,
                 planned.shape.ref,
-                Request(dict(planned.input), id=workflow_id),
+                SubmitRequest(dict(planned.input), id=workflow_id),
                 by="chaos",
             )
         except NOT_NOW:

@@ -18,9 +18,9 @@ from app.config.notify import NotifyTarget
 from app.config.sources import OTHERS
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
-from app.domain.budget import BudgetSpec
 from app.domain.dead_letters import AutoRequeue
 from app.domain.retry import RetryOverrides
+from app.domain.retry_budget import BudgetSpec
 from app.domain.staleness import Lifecycle
 from app.domain.template import load_file
 from app.telemetry.metrics import METRICS

@@ -19,13 +19,13 @@ from app.api import app as api
 from app.cli.invoke import run
 from app.cli.words import catalogue
 from app.domain.access import Role
-from app.domain.notices import Notice, NoticeKind
+from app.domain.notifications import Notice, NotificationKind
 from app.engine import access
 from app.engine.archive import run as archive
 from app.engine.breakers import open_breaker
 from app.engine.dead_queues import create_dead_queue
-from app.engine.notify import enqueue_many
-from app.engine.submit import Request, submit
+from app.engine.enqueue_notifications import enqueue_many
+from app.engine.submit import SubmitRequest, submit
 from app.store.ids import first_id_at
 from app.store.session import Database
 from remand import PermanentError
@@ -126,7 +126,12 @@ def full(database: Database, clock: FakeClock, answer: Ask) -> dict[str, UUID]:
     for number in range(3):
         past.publish(shape("old", {"a": ()}))
         past.play()
-        submit(past.engine, "t/old", Request({}, id=UUID(int=first_id_at(long_ago).int + number)), by="test")
+        submit(
+            past.engine,
+            "t/old",
+            SubmitRequest({}, id=UUID(int=first_id_at(long_ago).int + number)),
+            by="test",
+        )
         past.run_until_quiet()
         archive(Harness(database, clock).engine)
     target = {"name": "pager", "url": "http://127.0.0.1:1/", "min_interval_seconds": 0}
@@ -142,7 +147,7 @@ def full(database: Database, clock: FakeClock, answer: Ask) -> dict[str, UUID]:
         create_dead_queue(harness.engine, f"{name}-dead", WHO)
         access.add_user(harness.engine, name, Role.VIEWER, "seven wet otters", WHO)
         with database.begin() as connection:
-            notice = Notice(NoticeKind.GROUP_OPENED, name, "about it")
+            notice = Notice(NotificationKind.GROUP_OPENED, name, "about it")
             enqueue_many(connection, harness.settings, [notice], clock.now)
         harness.play(a=always(type(f"Odd{name}", (Exception,), {})("odd")))
         harness.submit(f"t/{name}")

@@ -19,8 +19,8 @@ from app.domain.states import WorkflowState
 from app.engine import operate, overview
 from app.engine.operate import Who
 from app.engine.sweeps.partitions import partitions
-from app.engine.sweeps.stale import Swept, stale
-from app.store import dlq, pulse, standing, sweeping, workflow_search
+from app.engine.sweeps.stale import StaleResult, stale
+from app.store import change_mark, dead_letters, live_work, sweeping, workflow_search
 from app.store.ids import find_id
 from app.store.run_queue import Completed
 from app.store.session import Database
@@ -215,12 +215,12 @@ def looked_at(harness: Harness) -> None:
 
 def listed(harness: Harness) -> None:
     workflow_search.search(harness.database, WorkflowFilter(states=(WorkflowState.STEPS_IN_PROCESS,)))
-    standing.live_by_state(harness.database, 100)
+    live_work.live_by_state(harness.database, 100)
     moving = (WorkflowState.STEPS_IN_PROCESS, WorkflowState.WAITING_FOR_RETRY)
     workflow_search.search(harness.database, WorkflowFilter(states=moving))
-    standing.longest_standing(harness.database, 5)
-    pulse.take(harness.database)
-    dlq.list_dead_letters(harness.database)
+    live_work.longest_standing(harness.database, 5)
+    change_mark.take(harness.database)
+    dead_letters.list_dead_letters(harness.database)
     assert overview.queues(harness.engine)
     overview.breakers(harness.engine, unmoved=True)
 
@@ -285,6 +285,6 @@ def test_the_counter_sees_a_scan_of_what_is_alive(busy: Harness) -> None:
 
 def test_what_is_alive_and_well_is_not_read_by_the_stale_sweep(busy: Harness) -> None:
     for _ in range(PLANNED_ANEW + 1):
-        assert stale(busy.engine) == Swept()
+        assert stale(busy.engine) == StaleResult()
 
     assert rows_read(busy.database, lambda: stale(busy.engine)) < FEW_ROWS

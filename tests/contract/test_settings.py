@@ -15,9 +15,9 @@ from app.config.retention import RetentionSettings
 from app.config.staleness import StalenessSettings
 from app.config.web import WebSettings
 from app.domain.breaker import BreakerOverrides
-from app.domain.budget import BudgetSpec
 from app.domain.dead_letters import DlqSettings
 from app.domain.retry import RetryOverrides
+from app.domain.retry_budget import BudgetSpec
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/settings.md").read_text()

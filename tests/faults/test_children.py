@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.engine.publish import publish
-from app.store.dlq import list_dead_letters
+from app.store.dead_letters import list_dead_letters
 from tests.support.site import Site
 from tests.support.waiting import eventually
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.engine.operate import Who, cancel, requeue_letter
-from app.store.dlq import list_dead_letters
+from app.store.dead_letters import list_dead_letters
 from tests.support.site import Site
 from tests.support.waiting import eventually
 

@@ -14,7 +14,7 @@ from uuid import UUID
 import psutil
 import pytest
 
-from app.store.dlq import list_dead_letters
+from app.store.dead_letters import list_dead_letters
 from tests.support.site import ROOT, Site, hear_hangups
 from tests.support.waiting import eventually
 

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
 from app.domain.errors import DatabaseUnreachable
-from app.store.alone import alone
 from app.store.session import Database
+from app.store.sweep_lock import alone
 from tests.support.waiting import eventually
 
 _THERE = "select 1 from pg_stat_activity where pid = %s"

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from httpx import Client
 
-from app.store import dlq
+from app.store import dead_letters
 from remand import PermanentError
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
@@ -48,7 +48,7 @@ def failed(harness: Harness) -> tuple[UUID, UUID]:
     harness.play(a=fails(NO))
     workflow_id = harness.submit("t/chain", {})
     harness.run_until_quiet()
-    return workflow_id, dlq.find_dead_letter(harness.database, str(workflow_id)).id
+    return workflow_id, dead_letters.find_dead_letter(harness.database, str(workflow_id)).id
 
 
 def test_null_is_an_input_and_none_is_left_out(harness: Harness, client: Client) -> None:

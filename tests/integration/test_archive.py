@@ -19,22 +19,22 @@ from app.domain.partitions import Interval, whole_period
 from app.domain.retention import Stay, Way
 from app.engine import archive as archiving
 from app.engine import operate
-from app.engine.archive import Swept, plan, run
-from app.engine.by_hand import open_letter_by_hand
+from app.engine.archive import ArchiveResult, plan, run
+from app.engine.archive_restore import restore, restore_period
 from app.engine.operate import Who
-from app.engine.restore import restore, restore_period
-from app.engine.submit import Request, submit
+from app.engine.operate.open_by_hand import open_dead_letter
+from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.archive import archive
 from app.store import archive as stored
 from app.store import archive_runs as books
 from app.store import new_periods
 from app.store import partitions as live
-from app.store.alone import alone
 from app.store.archive_runs import Sums
 from app.store.ids import first_id_at
 from app.store.new_periods import Made, Patience
 from app.store.session import Database
 from app.store.steps import attempts_of, steps_of
+from app.store.sweep_lock import alone
 from app.store.workflows import find_workflow, get_workflow, moves_of, states_of
 from remand.errors import PermanentError
 from tests.support.clock import FakeClock
@@ -67,7 +67,7 @@ def submitted(harness: Harness, count: int, ref: str = "t/chain") -> list[UUID]:
     begin = first_id_at(harness.clock.now).int
     ids = [UUID(int=begin + uuid.uuid4().int % 2**60) for _ in range(count)]
     for one in ids:
-        submit(harness.engine, ref, Request({"n": 1}, id=one), by="test")
+        submit(harness.engine, ref, SubmitRequest({"n": 1}, id=one), by="test")
     return ids
 
 
@@ -113,14 +113,14 @@ def test_a_finished_month_changes_hands_and_is_found_by_id_as_it_was(old: Harnes
     assert done.verified_at is not None
     assert done.lock_ms is not None
     assert [done.workflows, done.steps, done.attempts, done.history] == counts
-    assert archive(old.engine) == Swept()
+    assert archive(old.engine) == ArchiveResult()
 
 
 def test_nothing_goes_before_its_time(old: Harness) -> None:
     ended(old, 1)
     old.clock.now = datetime(2026, 6, 30, 23, 59, tzinfo=UTC)
 
-    assert archive(old.engine) == Swept()
+    assert archive(old.engine) == ArchiveResult()
     assert plan(old.engine) == []
 
 
@@ -212,7 +212,7 @@ def test_an_archived_workflow_is_not_to_be_changed(old: Harness) -> None:
         lambda: operate.resume_workflow(old.engine, one, WHO),
         lambda: operate.restart_from(old.engine, one, "a", WHO),
         lambda: operate.retry_step(old.engine, one, "a", WHO),
-        lambda: open_letter_by_hand(old.engine, one, WHO),
+        lambda: open_dead_letter(old.engine, one, WHO),
     ]
 
     for verb in verbs:
@@ -226,7 +226,7 @@ def test_a_submit_that_repeats_an_archived_id_makes_nothing(old: Harness) -> Non
     old.clock.now = DUE
     archive(old.engine)
 
-    again = submit(old.engine, "t/chain", Request({"n": 1}, id=one), by="test")
+    again = submit(old.engine, "t/chain", SubmitRequest({"n": 1}, id=one), by="test")
 
     assert (again.workflow_id, again.created) == (one, False)
     assert rows(old.database) == [0, 0, 0, 0]
@@ -319,7 +319,7 @@ def test_a_second_sweep_leaves_the_first_alone(old: Harness) -> None:
 
     with alone(old.database, "archive") as first:
         assert first
-        assert archive(old.engine) == Swept(is_alone=False)
+        assert archive(old.engine) == ArchiveResult(is_alone=False)
 
 
 class Killed(BaseException):
@@ -508,7 +508,7 @@ def test_a_long_transaction_of_somebody_puts_it_off_and_nobody_waits_long(fresh_
 def test_an_empty_period_leaves_nothing_behind(old: Harness) -> None:
     old.clock.now = DUE
 
-    assert archive(old.engine) == Swept()
+    assert archive(old.engine) == ArchiveResult()
     assert [one.name for one in live.periods(old.database) if one.name == "2026_05"] == []
     assert stored.archived_periods(old.database) == []
 
@@ -543,7 +543,7 @@ def test_an_id_of_a_wild_clock_is_found_and_goes_no_earlier_than_planned(
 ) -> None:
     old.play()
     one = UUID(int=first_id_at(datetime(year, 1, 1, tzinfo=UTC)).int + 5)
-    submit(old.engine, "t/chain", Request({"n": 1}, id=one), by="test")
+    submit(old.engine, "t/chain", SubmitRequest({"n": 1}, id=one), by="test")
     old.run_until_quiet()
     old.clock.now = DUE
     planned = sum(one.go for one in plan(old.engine))
@@ -552,7 +552,7 @@ def test_an_id_of_a_wild_clock_is_found_and_goes_no_earlier_than_planned(
 
     assert find_workflow(old.database, str(one)).id == one
     assert get_workflow(old.database, one).is_archived == archived
-    assert not submit(old.engine, "t/chain", Request({"n": 1}, id=one), by="test").created
+    assert not submit(old.engine, "t/chain", SubmitRequest({"n": 1}, id=one), by="test").created
 
 
 @pytest.mark.parametrize("most_stragglers", [0, 200])

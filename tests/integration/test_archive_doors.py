@@ -15,9 +15,9 @@ from app.cli.invoke import run
 from app.domain.access import Role
 from app.domain.partitions import Interval, whole_period
 from app.engine.archive import run as archive
+from app.engine.archive_restore import restore
 from app.engine.operate import Who
-from app.engine.restore import restore
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.store.ids import first_id_at
 from app.store.new_periods import Made, Patience, make_period
 from app.store.session import Database
@@ -34,7 +34,7 @@ def old_workflow(harness: Harness) -> UUID:
     harness.publish(shape("chain", CHAIN))
     harness.play()
     one = UUID(int=first_id_at(LONG_AGO).int + uuid.uuid4().int % 2**60)
-    submit(harness.engine, "t/chain", Request({"n": 1}, id=one), by="test")
+    submit(harness.engine, "t/chain", SubmitRequest({"n": 1}, id=one), by="test")
     harness.run_until_quiet()
     return one
 

@@ -13,11 +13,11 @@ from uuid import UUID
 import pytest
 
 from app.domain.errors import Busy, InputInvalid, NotExported, PeriodNotFound, WorkflowNotFound
-from app.engine import export as exporting
+from app.engine import archive_export as exporting
 from app.engine.archive import run
-from app.engine.export import drop, export, unexported
-from app.engine.restore import restore
-from app.engine.submit import Request, submit
+from app.engine.archive_export import drop, export, unexported
+from app.engine.archive_restore import restore
+from app.engine.submit import SubmitRequest, submit
 from app.store import archive as stored
 from app.store import archive_files
 from app.store import archive_runs as books
@@ -194,12 +194,12 @@ def test_what_is_exported_is_dropped_with_its_identities(fresh_database: Databas
     harness.publish(shape("once", CHAIN, identity="caller_provided"))
     harness.play()
     old = UUID(int=first_id_at(harness.clock.now).int + 7)
-    submit(harness.engine, "t/once", Request({}, key="order-1", id=old), by="test")
+    submit(harness.engine, "t/once", SubmitRequest({}, key="order-1", id=old), by="test")
     harness.run_until_quiet()
     harness.clock.now = DUE
     run(harness.engine)
     export(harness.engine, NAME, tmp_path, WHO)
-    again = submit(harness.engine, "t/once", Request({}, key="order-1"), by="test")
+    again = submit(harness.engine, "t/once", SubmitRequest({}, key="order-1"), by="test")
     assert (again.workflow_id, again.created) == (old, False)
 
     dropped = drop(harness.engine, NAME, WHO)
@@ -214,7 +214,7 @@ def test_what_is_exported_is_dropped_with_its_identities(fresh_database: Databas
     assert audited == ("archive.drop", NAME, "ann")
     with pytest.raises(PeriodNotFound):
         drop(harness.engine, NAME, WHO)
-    anew = submit(harness.engine, "t/once", Request({}, key="order-1"), by="test")
+    anew = submit(harness.engine, "t/once", SubmitRequest({}, key="order-1"), by="test")
     assert anew.created
     harness.run_until_quiet()
 
@@ -227,7 +227,7 @@ def test_a_period_that_changes_while_it_is_dropped_stays_with_its_identities(
     harness.play()
     old = [UUID(int=first_id_at(harness.clock.now).int + n) for n in (7, 8)]
     for one in old:
-        submit(harness.engine, "t/once", Request({}, key=f"order-{one}", id=one), by="test")
+        submit(harness.engine, "t/once", SubmitRequest({}, key=f"order-{one}", id=one), by="test")
     harness.run_until_quiet()
     harness.clock.now = DUE
     run(harness.engine)
@@ -245,7 +245,7 @@ def test_a_period_that_changes_while_it_is_dropped_stays_with_its_identities(
 
     assert rows(harness.database, "_archive")[0] == 1
     for one in old:
-        again = submit(harness.engine, "t/once", Request({}, key=f"order-{one}"), by="test")
+        again = submit(harness.engine, "t/once", SubmitRequest({}, key=f"order-{one}"), by="test")
         assert (again.workflow_id, again.created) == (one, False)
 
 

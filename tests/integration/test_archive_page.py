@@ -12,7 +12,7 @@ import pytest
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
 from app.domain.partitions import Interval, whole_period
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.store import archive, new_periods
 from app.store.ids import first_id_at
 from app.store.new_periods import Made, Patience
@@ -36,7 +36,7 @@ def finished(database: Database, at: datetime) -> list[UUID]:
     harness.play()
     ids = [UUID(int=first_id_at(at).int + uuid.uuid4().int % 2**60) for _ in range(2)]
     for one in ids:
-        submit(harness.engine, "t/chain", Request({}, id=one), by="test")
+        submit(harness.engine, "t/chain", SubmitRequest({}, id=one), by="test")
     harness.run_until_quiet()
     return ids
 

@@ -13,7 +13,7 @@ from app.engine.breakers import Breakers, close_breaker, open_breaker, reset_bre
 from app.engine.operate import Who, cancel
 from app.engine.sweeps.ring import ring
 from app.store import breakers as store
-from app.store.breakers import Standing
+from app.store.breakers import BreakerStatus
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.threads import together, values
@@ -40,7 +40,7 @@ def rig(harness_with: Callable[..., Harness]) -> Rig:
     return make
 
 
-def standing(harness: Harness, name: str = "h") -> Standing:
+def standing(harness: Harness, name: str = "h") -> BreakerStatus:
     [one] = store.listed(harness.database, name)
     return one
 

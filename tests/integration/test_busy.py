@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from app.domain.errors import Busy
 from app.engine import operate
 from app.engine.operate import Who
-from app.store import repairs
+from app.store import operator_moves
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import shape
@@ -31,7 +31,7 @@ def wide(harness: Harness) -> Any:
 def deadlocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Let the first so many cancels end as a deadlock's victim."""
     left = [0]
-    really = repairs.cancel
+    really = operator_moves.cancel
 
     def cancel(*arguments: Any, **more: Any) -> bool:
         if left[0] > 0:
@@ -39,7 +39,7 @@ def deadlocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
             raise sa.exc.OperationalError("", {}, psycopg2.errors.DeadlockDetected())
         return really(*arguments, **more)
 
-    monkeypatch.setattr(repairs, "cancel", cancel)
+    monkeypatch.setattr(operator_moves, "cancel", cancel)
     return left
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.cli.invoke import run
-from app.domain.rules import RuleSpec
+from app.domain.user_rules import RuleSpec
 from remand.errors import RateLimited
 from tests.support.engine import Harness
 from tests.support.shapes import always, fails, shape

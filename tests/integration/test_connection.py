@@ -18,7 +18,7 @@ from app.embedded.stack import free_port
 from app.store import health
 from app.store.connection import connect
 from app.store.session import Database
-from app.store.workers import Incarnation, Pulse
+from app.store.workers import Incarnation, WorkerHeartbeat
 from tests.support.databases import Cluster, str_of
 from tests.support.waiting import eventually
 
@@ -49,7 +49,7 @@ def forms(own_database_url: str) -> dict[str, str]:
 def test_pool_pulse_and_health_take_the_same_forms(forms: dict[str, str], form: str) -> None:
     url = forms[form]
     database = Database(url)
-    pulse = Pulse(url, Incarnation(uuid4(), "door@test", 1, ["steps"], "solo", 1, "test"))
+    pulse = WorkerHeartbeat(url, Incarnation(uuid4(), "door@test", 1, ["steps"], "solo", 1, "test"))
 
     assert database.call("select 1") == [(1,)]
     with database.begin() as connection:

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from app.domain.access import Permission, Role
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.engine import redrive
 from app.engine.breakers import open_breaker
 from app.engine.operate import Who

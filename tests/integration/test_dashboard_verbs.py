@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.domain.access import Role
-from app.store import dlq
+from app.store import dead_letters
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -52,14 +52,14 @@ def test_a_letter_is_handed_on_and_marked(site: Harness, broken: UUID, operator:
     post(operator, f"{at}/link", add="https://tickets.example/7")
     post(operator, f"{at}/link", exits=422, add="javascript:alert(1)")
 
-    found = dlq.get_dead_letter(site.database, letter)
+    found = dead_letters.get_dead_letter(site.database, letter)
     assert (found.claimed_by, found.labels, found.links) == ("bob", ["bank"], ["https://tickets.example/7"])
     page = operator.get(at).text
     for title in ("Release it", "Give it to somebody", "Skip the step"):
         assert title in page
 
     post(operator, f"{at}/release", take_over="on")
-    assert dlq.get_dead_letter(site.database, letter).claimed_by is None
+    assert dead_letters.get_dead_letter(site.database, letter).claimed_by is None
 
 
 def test_a_preview_of_a_skip_changes_nothing_and_the_skip_what_it_showed(

@@ -12,7 +12,7 @@ from app.domain.errors import AmbiguousId, DatabaseUnreachable, DeadLetterNotFou
 from app.domain.snapshot import CUT
 from app.engine import fail
 from app.engine.operate import Who, cancel, requeue_letter, resolve_step
-from app.store import dlq
+from app.store import dead_letters
 from app.store.ids import new_id
 from remand import PermanentError
 from tests.support.engine import Harness
@@ -123,7 +123,7 @@ def test_a_second_dead_branch_adds_a_note_and_a_fresh_snapshot(harness: Harness)
 
     letter = harness.open_letter(workflow_id)
     assert (letter.id, letter.step) == (first.id, "a")
-    [note] = dlq.notes_of(harness.database, letter.id)
+    [note] = dead_letters.notes_of(harness.database, letter.id)
     assert note.author == "remand"
     assert note.text.startswith("step b failed too: remand.errors.PermanentError")
     assert [step["state"] for step in letter.snapshot["steps"]] == ["error", "error"]
@@ -137,17 +137,17 @@ def test_two_branches_that_die_in_one_batch_share_an_entry(harness: Harness) -> 
     harness.run_until_quiet()
 
     [letter] = harness.letters(workflow_id)
-    assert len(dlq.notes_of(harness.database, letter.id)) == 2
+    assert len(dead_letters.notes_of(harness.database, letter.id)) == 2
 
 
 def test_the_same_thing_is_not_moved_twice(harness: Harness) -> None:
     workflow_id = died(harness)
     letter = harness.open_letter(workflow_id)
-    values = {name: getattr(letter, name) for name in dlq.DeadLetter.__slots__ if name != "id"}
+    values = {name: getattr(letter, name) for name in dead_letters.DeadLetter.__slots__ if name != "id"}
     cancel(harness.engine, workflow_id, Who("ann"))
 
     with harness.database.begin() as connection:
-        again = dlq.insert_letters(
+        again = dead_letters.insert_letters(
             connection, [{**values, "id": new_id(), "snapshot": json.dumps(letter.snapshot)}]
         )
 
@@ -161,7 +161,7 @@ def test_letters_too_large_for_one_statement_are_stored_in_several(
     harness.publish(shape("one", {"a": ()}))
     harness.play(a=always(NO))
     ids = {harness.submit("t/one", {"text": "x" * 1000}) for _ in range(5)}
-    monkeypatch.setattr(dlq, "AT_ONCE_CHARACTERS", 5_000)
+    monkeypatch.setattr(dead_letters, "AT_ONCE_CHARACTERS", 5_000)
 
     harness.run_until_quiet()
 
@@ -240,12 +240,12 @@ def test_an_entry_is_found_by_a_piece_of_its_id_or_of_its_workflows(harness: Har
     letter = harness.open_letter(workflow_id)
 
     for typed in (str(letter.id), str(letter.id)[-8:], str(workflow_id), str(workflow_id)[-8:]):
-        assert dlq.find_dead_letter(harness.database, typed).id == letter.id
+        assert dead_letters.find_dead_letter(harness.database, typed).id == letter.id
     with pytest.raises(DeadLetterNotFound):
-        dlq.find_dead_letter(harness.database, str(new_id()))
+        dead_letters.find_dead_letter(harness.database, str(new_id()))
     for nonsense in ("", "xyz", "%", "'; drop table"):
         with pytest.raises(DeadLetterNotFound):
-            dlq.find_dead_letter(harness.database, nonsense)
+            dead_letters.find_dead_letter(harness.database, nonsense)
 
 
 def test_a_piece_that_fits_several_names_them(harness: Harness) -> None:
@@ -253,10 +253,10 @@ def test_a_piece_that_fits_several_names_them(harness: Harness) -> None:
     harness.play(a=always(NO))
     harness.submit_many("t/one", [1, 2])
     harness.run_until_quiet()
-    [first, second] = dlq.list_dead_letters(harness.database)
+    [first, second] = dead_letters.list_dead_letters(harness.database)
 
     with pytest.raises(AmbiguousId, match=str(first.id)):
-        dlq.find_dead_letter(harness.database, str(second.id)[:6])
+        dead_letters.find_dead_letter(harness.database, str(second.id)[:6])
 
 
 def test_entries_are_listed_by_what_is_asked_for(harness: Harness) -> None:
@@ -268,7 +268,7 @@ def test_entries_are_listed_by_what_is_asked_for(harness: Harness) -> None:
     resolve_step(harness.engine, other, "a", Who("ann"))
 
     listed = [
-        [letter.workflow_id for letter in dlq.list_dead_letters(harness.database, **filters)]
+        [letter.workflow_id for letter in dead_letters.list_dead_letters(harness.database, **filters)]
         for filters in (
             {},
             {"statuses": ("manually_resolved",)},
@@ -287,7 +287,7 @@ def test_notes_cannot_be_changed(harness: Harness) -> None:
     workflow_id = died(harness)
     letter = harness.open_letter(workflow_id)
     with harness.database.begin() as connection:
-        dlq.add_note(connection, letter.id, author="ann", text="looking", now=harness.clock.now)
+        dead_letters.add_note(connection, letter.id, author="ann", text="looking", now=harness.clock.now)
 
     with pytest.raises(Exception, match="append-only"):
         harness.database.call("update remand.dead_letter_notes set text = 'never said that'")

@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from app.clock import DatabaseClock
-from app.engine.limits import live_workers
+from app.engine.worker_limits import live_workers
 from app.store import diagnosis
 from app.store.workflow_search import WorkflowFilter, search
 from app.store.workflows import get_workflow

@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 
 from app.domain.states import CATEGORIES, DeadReason
-from app.engine.by_hand import open_letter_by_hand
 from app.engine.operate import Who
+from app.engine.operate.open_by_hand import open_dead_letter
 from app.engine.sweeps.expire import expire
+from app.engine.sweeps.never_ready import stalled
 from app.engine.sweeps.requeue import requeue
 from app.engine.sweeps.stale import stale
-from app.engine.sweeps.stalled import stalled
-from app.store.dlq import DeadLetter
+from app.store.dead_letters import DeadLetter
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -71,7 +71,7 @@ def expires_on_the_way(harness: Harness) -> UUID:
 
 def is_taken_out(harness: Harness) -> UUID:
     workflow = submit(harness)
-    open_letter_by_hand(harness.engine, workflow, ANN)
+    open_dead_letter(harness.engine, workflow, ANN)
     return workflow
 
 

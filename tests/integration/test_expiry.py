@@ -234,7 +234,7 @@ def test_dying_half_way_leaves_it_as_it_was(harness: Harness, monkeypatch: pytes
     workflow = submitted(harness)
     harness.advance(HOUR)
     with monkeypatch.context() as patched:
-        patched.setattr("app.engine.taking_out.open_letters", lambda *_, **__: 1 / 0)
+        patched.setattr("app.engine.dead_letter_workflows.open_letters", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             expire(harness.engine)
     check_invariants(harness.database)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from app.engine import letters, operate
+from app.engine import dead_letters, operate
 from app.engine.fail import drain_failures
 from app.engine.operate import Who
 from app.store.failures import postpone_first
@@ -476,7 +476,7 @@ def test_a_workflow_of_which_no_snapshot_can_be_taken_has_a_letter(
             connection.exec_driver_sql("select 1/0")
         return read_snapshots(connection, ids, most)
 
-    monkeypatch.setattr(letters, "read_snapshots", read)
+    monkeypatch.setattr(dead_letters, "read_snapshots", read)
     harness.drain_failures("never")
 
     assert [harness.states(one) for one in (odd, *others)] == [{"a": "error"}] * 3

@@ -20,7 +20,7 @@ from app.engine.operate import Who
 from app.engine.pauses import pause_queue
 from app.engine.sweeps.ring import ring
 from app.store import breakers as store
-from app.store.breakers import Standing
+from app.store.breakers import BreakerStatus
 from app.store.ids import new_id
 from app.store.run_queue import Completed, EndedBadly
 from app.store.session import Database
@@ -64,7 +64,7 @@ def rig(harness_with: Callable[..., Harness]) -> Rig:
     return make
 
 
-def standing(harness: Harness, name: str = "h") -> Standing:
+def standing(harness: Harness, name: str = "h") -> BreakerStatus:
     [one] = store.listed(harness.database, name)
     return one
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from app.domain.errors import InputInvalid, TextInvalid, ValueRefused
 from app.domain.instants import LATEST
 from app.engine.operate import Who
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.store.ids import first_id_at, instant_of
 from tests.support.engine import Harness
 from tests.support.shapes import shape
@@ -31,14 +31,14 @@ def test_who_decides_and_why_are_texts_that_can_be_stored(text: str) -> None:
 def test_submitter_is_a_text_that_can_be_stored(harness: Harness, by: str) -> None:
     harness.publish(shape("one", {"a": ()}))
     with pytest.raises(TextInvalid):
-        submit(harness.engine, "t/one", Request({}), by=by)
+        submit(harness.engine, "t/one", SubmitRequest({}), by=by)
     assert harness.database.call("select count(*) from remand.workflows") == [(0,)]
 
 
 def test_id_of_a_day_to_come_is_refused(harness: Harness) -> None:
     harness.publish(shape("one", {"a": ()}))
     with pytest.raises(InputInvalid, match="which is to come"):
-        submit(harness.engine, "t/one", Request({}, id=LAST), by="ann")
+        submit(harness.engine, "t/one", SubmitRequest({}, id=LAST), by="ann")
 
 
 @pytest.mark.parametrize("far", [0, 10**12])
@@ -46,7 +46,7 @@ def test_id_of_before_there_were_any_is_refused(harness: Harness, far: int) -> N
     harness.publish(shape("one", {"a": ()}))
     old = first_id_at(datetime.fromtimestamp(far / 1000, UTC))
     with pytest.raises(InputInvalid, match="when there were none"):
-        submit(harness.engine, "t/one", Request({}, id=old), by="ann")
+        submit(harness.engine, "t/one", SubmitRequest({}, id=old), by="ann")
     assert harness.database.call("select count(*) from remand.workflows") == [(0,)]
 
 

@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import BadInput, IllegalMove, InputInvalid
 from app.engine import operate
 from app.engine.operate import Who
-from app.store import audit, dlq
+from app.store import audit, dead_letters
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -29,8 +29,8 @@ def dead(harness: Harness, **steps: Any) -> UUID:
     return harness.open_letter(workflow).id
 
 
-def letter_of(harness: Harness, letter: UUID) -> dlq.DeadLetter:
-    return dlq.get_dead_letter(harness.database, letter)
+def letter_of(harness: Harness, letter: UUID) -> dead_letters.DeadLetter:
+    return dead_letters.get_dead_letter(harness.database, letter)
 
 
 def verbs_written(harness: Harness, letter: UUID) -> list[str]:

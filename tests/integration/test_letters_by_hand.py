@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from app.domain.errors import IllegalMove, InputInvalid
-from app.engine.by_hand import open_letter_by_hand
 from app.engine.operate import Who, cancel, pause_workflow, requeue_letter
+from app.engine.operate.open_by_hand import open_dead_letter
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
 from remand.errors import PermanentError
@@ -28,7 +28,7 @@ def submitted(harness: Harness, graph: Any = CHAIN, **top: Any) -> UUID:
 
 def test_a_workflow_taken_out_stands_until_it_is_sent_on(harness: Harness) -> None:
     workflow = submitted(harness)
-    decided = open_letter_by_hand(harness.engine, workflow, ANN)
+    decided = open_dead_letter(harness.engine, workflow, ANN)
 
     assert (decided.before, decided.after) == ("steps_in_process", "blocked_by_failures")
     letter = harness.open_letter(workflow)
@@ -50,7 +50,7 @@ def test_what_was_done_is_kept_and_a_late_result_refused(harness: Harness) -> No
     workflow = submitted(harness)
 
     def taken_out(ctx: Any) -> str:
-        open_letter_by_hand(harness.engine, workflow, ANN)
+        open_dead_letter(harness.engine, workflow, ANN)
         return "late"
 
     harness.play(b=taken_out)
@@ -63,7 +63,7 @@ def test_what_was_done_is_kept_and_a_late_result_refused(harness: Harness) -> No
 def test_it_can_be_taken_out_again_at_the_same_attempt(harness: Harness) -> None:
     workflow = submitted(harness)
     for _ in range(2):
-        open_letter_by_hand(harness.engine, workflow, ANN)
+        open_dead_letter(harness.engine, workflow, ANN)
         requeue_letter(harness.engine, harness.open_letter(workflow).id, ANN)
         harness.advance(1)
 
@@ -74,7 +74,7 @@ def test_it_can_be_taken_out_again_at_the_same_attempt(harness: Harness) -> None
 def test_by_hand_there_is_a_letter_where_failures_get_none(harness: Harness) -> None:
     workflow = submitted(harness, dead_letters={"strategy": "disabled"})
 
-    open_letter_by_hand(harness.engine, workflow, ANN)
+    open_dead_letter(harness.engine, workflow, ANN)
 
     assert harness.open_letter(workflow).reason == "manual_dlq"
     assert harness.workflow(workflow).state == "blocked_by_failures"
@@ -85,7 +85,7 @@ def test_a_paused_workflow_can_be_taken_out(harness: Harness) -> None:
     workflow = submitted(harness)
     pause_workflow(harness.engine, workflow, ANN)
 
-    open_letter_by_hand(harness.engine, workflow, ANN)
+    open_dead_letter(harness.engine, workflow, ANN)
 
     assert harness.open_letter(workflow).step == "a"
     check_invariants(harness.database)
@@ -94,21 +94,21 @@ def test_a_paused_workflow_can_be_taken_out(harness: Harness) -> None:
 def test_it_needs_a_reason_and_a_workflow_that_is_in_work(harness: Harness) -> None:
     workflow = submitted(harness)
     with pytest.raises(InputInvalid, match="reason"):
-        open_letter_by_hand(harness.engine, workflow, Who("ann"))
+        open_dead_letter(harness.engine, workflow, Who("ann"))
     harness.play(a=always(PermanentError("declined")))
     harness.run_until_quiet()
     with pytest.raises(IllegalMove, match="already"):
-        open_letter_by_hand(harness.engine, workflow, ANN)
+        open_dead_letter(harness.engine, workflow, ANN)
     cancel(harness.engine, workflow, ANN)
     with pytest.raises(IllegalMove, match="has not ended"):
-        open_letter_by_hand(harness.engine, workflow, ANN)
+        open_dead_letter(harness.engine, workflow, ANN)
     check_invariants(harness.database)
 
 
 def test_of_two_at_once_one_opens_the_letter(harness: Harness) -> None:
     workflow = submitted(harness)
 
-    done = together(*[lambda: open_letter_by_hand(harness.engine, workflow, ANN)] * 2)
+    done = together(*[lambda: open_dead_letter(harness.engine, workflow, ANN)] * 2)
 
     assert sorted(isinstance(one, IllegalMove) for one in done) == [False, True]
     assert len(harness.letters(workflow)) == 1
@@ -118,7 +118,7 @@ def test_of_two_at_once_one_opens_the_letter(harness: Harness) -> None:
 def test_it_is_written_down(harness: Harness) -> None:
     workflow = submitted(harness)
 
-    open_letter_by_hand(harness.engine, workflow, ANN)
+    open_dead_letter(harness.engine, workflow, ANN)
 
     [entry] = audited(harness.database, Filter(workflow_id=workflow)).items
     assert (entry.verb, entry.by, entry.reason) == ("dead_letter.open", "ann", ANN.reason)

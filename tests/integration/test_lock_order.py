@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from app.engine import operate
 from app.engine.operate import Who
 from app.engine.sweeps.expire import expire
-from app.store import repairs
+from app.store import operator_moves
 from app.store.run_queue import Completed, EndedBadly
 from app.store.session import Database
 from app.store.workflows import lock_workflow
@@ -60,7 +60,7 @@ def parked(harness: Harness, claims: list[Any]) -> None:
 def resolve(harness: Harness, workflow: UUID) -> None:
     with harness.database.begin() as connection:
         lock_workflow(connection, workflow)
-        repairs.resolve_workflow(connection, workflow, by="ann", reason=None, now=harness.clock.now)
+        operator_moves.resolve_workflow(connection, workflow, by="ann", reason=None, now=harness.clock.now)
 
 
 VERBS: dict[str, Callable[[Harness, list[Any]], Any]] = {

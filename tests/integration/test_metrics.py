@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from app.domain.access import Permission
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import DatabaseUnreachable
-from app.domain.letter_filter import LetterFilter
 from app.engine import archive, redrive
 from app.engine import groups as group_verbs
 from app.engine.breakers import open_breaker
-from app.engine.figures import KEPT_SECONDS, Looks
 from app.engine.operate import Who, claim_letter, give_up_letter, requeue_letter, resolve_letter
 from app.engine.pauses import pause_queue
+from app.engine.site_metrics import KEPT_SECONDS, Looks
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.runs import Sweep, SweepRuns
 from app.engine.sweeps.stale import stale
@@ -371,7 +371,7 @@ def test_the_sweep_of_partitions_tells_what_it_made_and_how_often_it_failed(
 
 def test_what_was_archived_is_counted_for_ever(harness: Harness, scrape: Scrape) -> None:
     for _ in range(2):
-        swept(harness, "archive", lambda _: archive.Swept(workflows=5, periods=1, stayed=2))
+        swept(harness, "archive", lambda _: archive.ArchiveResult(workflows=5, periods=1, stayed=2))
 
     found = scrape()
     assert (found.one("workflows_archived_total"), found.one("partitions_detached_total")) == (10, 2)

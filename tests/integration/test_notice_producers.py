@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.notices import NoticeKind
+from app.domain.notifications import NotificationKind
 from app.engine import groups
 from app.engine.breakers import close_breaker, open_breaker
 from app.engine.operate import Who
@@ -39,8 +39,8 @@ def harness(database: Database) -> Harness:
     return harness_with(database)
 
 
-def harness_with(database: Database, *more: NoticeKind, **settings: Any) -> Harness:
-    wanted = [kind for kind in NoticeKind if kind is not NoticeKind.DEAD_LETTER_OPENED]
+def harness_with(database: Database, *more: NotificationKind, **settings: Any) -> Harness:
+    wanted = [kind for kind in NotificationKind if kind is not NotificationKind.DEAD_LETTER_OPENED]
     target = {"name": "ops", "url": "https://hook.test/x", "kinds": [*wanted, *more]}
     made = Harness(database, settings=settings_for(notify={"targets": [target]}, **settings))
     made.publish(ONE)
@@ -97,7 +97,7 @@ def test_without_a_target_a_storm_stores_nothing(database: Database) -> None:
 
 
 def test_every_letter_is_told_to_who_asks_for_that(database: Database) -> None:
-    harness = harness_with(database, NoticeKind.DEAD_LETTER_OPENED)
+    harness = harness_with(database, NotificationKind.DEAD_LETTER_OPENED)
     fail(harness, 3)
 
     assert sorted(kinds(database)) == ["dead_letter_opened"] * 3 + ["group_opened"]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from app.config import Settings
-from app.domain.notices import Notice, NoticeKind
-from app.engine.notify import enqueue, enqueue_many
+from app.domain.notifications import Notice, NotificationKind
+from app.engine.enqueue_notifications import enqueue, enqueue_many
 from app.store.session import Database
 from tests.support.engine import Harness, settings_for
 
@@ -41,7 +41,7 @@ def test_without_a_target_nothing_is_kept(database: Database) -> None:
         made = enqueue(
             connection,
             harness.settings,
-            Notice(NoticeKind.GROUP_OPENED, "g", "a new cause"),
+            Notice(NotificationKind.GROUP_OPENED, "g", "a new cause"),
             harness.clock.now,
         )
 
@@ -52,31 +52,31 @@ def test_without_a_target_nothing_is_kept(database: Database) -> None:
 def test_what_no_target_wants_is_not_kept(database: Database) -> None:
     harness = Harness(database, settings=told(kinds=["breaker_opened"]))
 
-    assert put(harness, Notice(NoticeKind.GROUP_OPENED, "g", "a new cause")) == 0
-    assert put(harness, Notice(NoticeKind.BREAKER_OPENED, "api", "down")) == 1
+    assert put(harness, Notice(NotificationKind.GROUP_OPENED, "g", "a new cause")) == 0
+    assert put(harness, Notice(NotificationKind.BREAKER_OPENED, "api", "down")) == 1
     assert [row[1] for row in rows(database)] == ["breaker_opened"]
 
 
 def test_every_letter_is_told_of_only_where_that_was_asked_for(harness: Harness, database: Database) -> None:
-    assert put(harness, Notice(NoticeKind.DEAD_LETTER_OPENED, "l", "a letter")) == 0
+    assert put(harness, Notice(NotificationKind.DEAD_LETTER_OPENED, "l", "a letter")) == 0
 
     asked = Harness(database, settings=told(kinds=["dead_letter_opened"]))
-    assert put(asked, Notice(NoticeKind.DEAD_LETTER_OPENED, "l", "a letter")) == 1
+    assert put(asked, Notice(NotificationKind.DEAD_LETTER_OPENED, "l", "a letter")) == 1
 
 
 def test_enqueued_twice_it_is_there_once_for_each_target(database: Database) -> None:
     targets = [{"name": "ops", "url": URL}, {"name": "chat", "url": URL, "format": "slack"}]
     harness = Harness(database, settings=settings_for(notify={"targets": targets}))
-    notice = Notice(NoticeKind.GROUP_OPENED, "g", "a new cause")
+    notice = Notice(NotificationKind.GROUP_OPENED, "g", "a new cause")
 
     assert put(harness, notice, notice) == 2
     assert put(harness, notice) == 0
-    assert put(harness, Notice(NoticeKind.GROUP_OPENED, "g", "again", occurrence="2")) == 2
+    assert put(harness, Notice(NotificationKind.GROUP_OPENED, "g", "again", occurrence="2")) == 2
     assert sorted(row[0] for row in rows(database)) == ["chat", "chat", "ops", "ops"]
 
 
 def test_a_notice_is_gone_with_the_transaction_of_its_fact(harness: Harness, database: Database) -> None:
-    notice = Notice(NoticeKind.BREAKER_OPENED, "api", "down")
+    notice = Notice(NotificationKind.BREAKER_OPENED, "api", "down")
     with database.begin() as connection:
         assert enqueue(connection, harness.settings, notice, harness.clock.now) == 1
         connection.rollback()
@@ -88,7 +88,7 @@ def test_neither_the_address_nor_what_looks_like_a_secret_is_stored(
     harness: Harness, database: Database
 ) -> None:
     facts = {"password": "hunter2", "where": "postgresql://u:hunter2@h/db", "count": 3}
-    put(harness, Notice(NoticeKind.SWEEP_FAILING, "ring", "failing", facts))
+    put(harness, Notice(NotificationKind.SWEEP_FAILING, "ring", "failing", facts))
 
     [row] = rows(database)
     assert row[4]["facts"]["count"] == 3
@@ -102,7 +102,11 @@ def test_the_link_leads_to_the_page_of_the_subject(database: Database) -> None:
         update={"web": settings_for(web={"dashboard_url": "https://remand.test"}).web}
     )
     harness = Harness(database, settings=settings)
-    put(harness, Notice(NoticeKind.GROUP_OPENED, "0199", "new"), Notice(NoticeKind.BREAKER_OPENED, "a", "b"))
+    put(
+        harness,
+        Notice(NotificationKind.GROUP_OPENED, "0199", "new"),
+        Notice(NotificationKind.BREAKER_OPENED, "a", "b"),
+    )
 
     assert {row[4]["link"] for row in rows(database)} == {
         "https://remand.test/dlq/groups/0199",

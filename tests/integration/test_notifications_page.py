@@ -13,8 +13,8 @@ import pytest
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
 from app.config.notify import NotifySettings
-from app.domain.notices import DEFAULT_KINDS, Notice, NoticeKind
-from app.engine.notify import enqueue_many
+from app.domain.notifications import DEFAULT_KINDS, Notice, NotificationKind
+from app.engine.enqueue_notifications import enqueue_many
 from app.engine.sweeps.notify import notify
 from app.store.session import Database
 from tests.support.clock import FakeClock
@@ -70,7 +70,7 @@ def send(
         monkeypatch.setenv("PAGER_HOOK_SECRET", secret)
         harness = Harness(database, clock=now, settings=settings_for(**settings_of_the_page()))
         with database.begin() as connection:
-            about = Notice(NoticeKind.GROUP_OPENED, "g", "a new cause", {"step": "charge"})
+            about = Notice(NotificationKind.GROUP_OPENED, "g", "a new cause", {"step": "charge"})
             enqueue_many(connection, harness.settings, [about], now.now)
         assert notify(harness.engine, wait_seconds=60).sent == 1
         [got] = endpoint.received
@@ -154,5 +154,5 @@ def test_the_secret_that_it_makes_is_a_good_one(capsys: pytest.CaptureFixture[st
 def test_it_names_every_kind_once_and_what_is_told_unasked() -> None:
     rows = re.findall(r"^\| `(\w+)` \| .* \| \w", TEXT, re.MULTILINE)
 
-    assert sorted(rows) == sorted(NoticeKind)
-    assert set(NoticeKind) - set(DEFAULT_KINDS) == {NoticeKind.DEAD_LETTER_OPENED}
+    assert sorted(rows) == sorted(NotificationKind)
+    assert set(NotificationKind) - set(DEFAULT_KINDS) == {NotificationKind.DEAD_LETTER_OPENED}

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from app.config.notify import NotifyTarget
-from app.domain.messages import Delivered, Outcome, TryAgain
-from app.domain.notices import Notice, NoticeKind
-from app.engine.delivery import claim, deliver
-from app.engine.notify import enqueue_many
-from app.engine.sweeps.notify import Swept, notify
+from app.domain.notification_messages import Delivered, Outcome, TryAgain
+from app.domain.notifications import Notice, NotificationKind
+from app.engine.enqueue_notifications import enqueue_many
+from app.engine.notification_delivery import claim, deliver
+from app.engine.sweeps.notify import NotifyResult, notify
 from app.engine.webhook import post
 from app.store.session import Database
 from tests.support.engine import Harness, settings_for
@@ -44,13 +44,13 @@ def harness(database: Database, endpoint: Receiver) -> Harness:
     return harness_for(database, {"url": endpoint.url})
 
 
-def put(harness: Harness, *subjects: str, kind: NoticeKind = NoticeKind.GROUP_OPENED) -> None:
+def put(harness: Harness, *subjects: str, kind: NotificationKind = NotificationKind.GROUP_OPENED) -> None:
     told = [Notice(kind, one, f"about {one}", {"step": "charge", "count": 3}) for one in subjects]
     with harness.database.begin() as connection:
         enqueue_many(connection, harness.settings, told, harness.clock.now)
 
 
-def sweep(harness: Harness) -> Swept:
+def sweep(harness: Harness) -> NotifyResult:
     return notify(harness.engine, wait_seconds=PATIENT)
 
 
@@ -63,8 +63,8 @@ def rows(database: Database) -> list[dict[str, Any]]:
 def test_a_notice_is_sent_once_signed_and_settled(harness: Harness, endpoint: Receiver) -> None:
     put(harness, "g")
 
-    assert sweep(harness) == Swept(sent=1, failed=0, under_way=0)
-    assert sweep(harness) == Swept(sent=0, failed=0, under_way=0)
+    assert sweep(harness) == NotifyResult(sent=1, failed=0, under_way=0)
+    assert sweep(harness) == NotifyResult(sent=0, failed=0, under_way=0)
 
     [got] = endpoint.received
     assert got.path == SECRET_PATH
@@ -115,7 +115,9 @@ def test_slack_gets_one_text_in_which_nothing_of_ours_is_markup(
         web={"dashboard_url": "https://remand.test"},
     )
     with database.begin() as connection:
-        told = Notice(NoticeKind.GROUP_OPENED, "g", "in <!channel> & step", {"step": "<x>", "list": [1]})
+        told = Notice(
+            NotificationKind.GROUP_OPENED, "g", "in <!channel> & step", {"step": "<x>", "list": [1]}
+        )
         enqueue_many(connection, harness.settings, [told], harness.clock.now)
     sweep(harness)
 
@@ -136,7 +138,7 @@ def test_what_may_pass_is_tried_again_with_the_same_id_and_body(
     [row] = rows(harness.database)
     assert (row["state"], row["attempts"]) == ("pending", 1)
     assert row["last_error"].startswith(f"{status} ")
-    assert sweep(harness) == Swept(0, 0, 0)  # not yet due
+    assert sweep(harness) == NotifyResult(0, 0, 0)  # not yet due
     waits = []
     for _ in range(2):
         [row] = rows(harness.database)
@@ -288,7 +290,7 @@ def test_a_target_that_hangs_keeps_no_other_waiting(database: Database, endpoint
 
         assert (swept.sent, swept.under_way) == (1, 1)
         # What is under way is not sent a second time, however often is swept.
-        assert notify(harness.engine, wait_seconds=0.5) == Swept(0, 0, 0)
+        assert notify(harness.engine, wait_seconds=0.5) == NotifyResult(0, 0, 0)
         gate.set()
         for thread in threading.enumerate():
             if thread.name == "notify-a":
@@ -305,7 +307,7 @@ def test_a_broken_target_starves_no_other(database: Database, endpoint: Receiver
     )
     put(harness, "g")
 
-    assert sweep(harness) == Swept(sent=1, failed=1, under_way=0)
+    assert sweep(harness) == NotifyResult(sent=1, failed=1, under_way=0)
     by_target = {row["target"]: row for row in rows(database)}
     assert by_target["b"]["state"] == "sent"
     assert "REMAND_TEST_NOT_SET is not set" in by_target["a"]["last_error"]
@@ -345,7 +347,7 @@ def test_killed_after_the_send_it_is_sent_again_under_the_same_id(
 
     with pytest.raises(Killed):
         deliver(harness.engine, target, claimed, send_and_die)
-    assert sweep(harness) == Swept(0, 0, 0)  # the lease still runs
+    assert sweep(harness) == NotifyResult(0, 0, 0)  # the lease still runs
     harness.advance(target.timeout_seconds + 31)
     assert sweep(harness).sent == 1
 
@@ -388,9 +390,9 @@ def test_a_flood_is_one_message_and_a_digest_with_the_count(database: Database, 
     harness = harness_for(
         database, {"url": endpoint.url, "min_interval_seconds": 60, "kinds": ["dead_letter_opened"]}
     )
-    put(harness, "first", kind=NoticeKind.DEAD_LETTER_OPENED)
+    put(harness, "first", kind=NotificationKind.DEAD_LETTER_OPENED)
     sweep(harness)
-    put(harness, *(f"l{number}" for number in range(10_000)), kind=NoticeKind.DEAD_LETTER_OPENED)
+    put(harness, *(f"l{number}" for number in range(10_000)), kind=NotificationKind.DEAD_LETTER_OPENED)
     sweep(harness)
     assert len(endpoint.received) == 1
 
@@ -410,7 +412,7 @@ def test_a_flood_is_one_message_and_a_digest_with_the_count(database: Database, 
 def test_a_digest_for_slack_counts_by_kind_and_names_some(database: Database, endpoint: Receiver) -> None:
     harness = harness_for(database, {"url": endpoint.url, "format": "slack"})
     put(harness, *(f"g{number:02}" for number in range(12)))
-    put(harness, "api", kind=NoticeKind.BREAKER_OPENED)
+    put(harness, "api", kind=NotificationKind.BREAKER_OPENED)
     sweep(harness)
 
     text = endpoint.received[0].json["text"]
@@ -462,5 +464,5 @@ def test_a_message_that_is_in_the_outbox_of_a_target_nobody_knows_stays(
     put(harness, "g")
     elsewhere = harness_for(database, {"url": endpoint.url, "name": "other"})
 
-    assert sweep(elsewhere) == Swept(0, 0, 0)
+    assert sweep(elsewhere) == NotifyResult(0, 0, 0)
     assert rows(database)[0]["state"] == "pending"

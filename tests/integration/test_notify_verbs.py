@@ -15,13 +15,13 @@ import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
 from app.domain.access import Role
 from app.domain.errors import IllegalMove, InputInvalid, NotificationNotFound, TargetNotFound
-from app.domain.messages import Delivered, TryAgain
-from app.domain.notices import DeliveryState, Notice, NoticeKind
-from app.engine import notices
-from app.engine.notify import enqueue_many
+from app.domain.notification_messages import Delivered, TryAgain
+from app.domain.notifications import DeliveryState, Notice, NotificationKind
+from app.engine import notification_targets
+from app.engine.enqueue_notifications import enqueue_many
 from app.engine.operate import Who
 from app.engine.sweeps.notify import notify
-from app.store import notice_lists
+from app.store import notification_lists
 from app.store.ids import new_id
 from app.store.session import Database
 from tests.support.clock import FakeClock
@@ -58,7 +58,7 @@ def harness(database: Database, targets: list[dict[str, Any]], clock: FakeClock)
 
 def put(harness: Harness, subject: str) -> None:
     with harness.database.begin() as connection:
-        told = Notice(NoticeKind.GROUP_OPENED, subject, f"about {subject}")
+        told = Notice(NotificationKind.GROUP_OPENED, subject, f"about {subject}")
         enqueue_many(connection, harness.settings, [told], harness.clock.now)
 
 
@@ -96,7 +96,7 @@ def test_all_that_a_target_was_given_up_with_is_sent_again_under_the_same_ids(
     refused(harness, endpoint, "x", "y")
     before = dict(harness.database.call("select id, message_id from remand.notifications"))
 
-    assert notices.retry(harness.engine, "a", ANN) == 2
+    assert notification_targets.retry(harness.engine, "a", ANN) == 2
     for _ in range(2):
         notify(harness.engine, wait_seconds=60)
         harness.advance(1)
@@ -119,7 +119,7 @@ def test_all_that_a_target_was_given_up_with_is_sent_again_under_the_same_ids(
 def test_only_the_messages_of_some_notices_are_sent_again(harness: Harness, endpoint: Receiver) -> None:
     refused(harness, endpoint, "x", "y")
 
-    assert notices.retry(harness.engine, "a", ANN, [ids_of(harness.database, "a")["y"]]) == 1
+    assert notification_targets.retry(harness.engine, "a", ANN, [ids_of(harness.database, "a")["y"]]) == 1
 
     assert {one for one in states(harness.database) if one[2] == "pending"} == {("a", "y", "pending")}
 
@@ -135,12 +135,12 @@ def test_a_retry_has_all_tries_before_it_again_and_does_not_wait(
         notify(harness.engine, wait_seconds=60)
         harness.advance(minutes=1)
     notify(harness.engine, wait_seconds=60)
-    [standing, _] = notices.standings(harness.engine)
+    [standing, _] = notification_targets.standings(harness.engine)
     assert (standing.pending, standing.given_up, standing.failures) == (0, 1, 2)
 
-    notices.retry(harness.engine, "a", ANN)
+    notification_targets.retry(harness.engine, "a", ANN)
 
-    [standing, other] = notices.standings(harness.engine)
+    [standing, other] = notification_targets.standings(harness.engine)
     assert (standing.pending, standing.given_up, standing.failures) == (1, 0, 0)
     assert (other.given_up, other.failures) == (1, 2)
     endpoint.answers = [Answer(500), Answer()]
@@ -152,7 +152,7 @@ def test_a_retry_has_all_tries_before_it_again_and_does_not_wait(
 def test_retrying_twice_changes_and_records_it_once(harness: Harness, endpoint: Receiver) -> None:
     refused(harness, endpoint, "x")
 
-    assert [notices.retry(harness.engine, "a", ANN) for _ in range(2)] == [1, 0]
+    assert [notification_targets.retry(harness.engine, "a", ANN) for _ in range(2)] == [1, 0]
     assert len(audited(harness.database)) == 1
 
 
@@ -162,12 +162,12 @@ def test_what_cannot_be_sent_again_is_refused(harness: Harness, endpoint: Receiv
     ids = ids_of(harness.database, "a")
 
     with pytest.raises(TargetNotFound):
-        notices.retry(harness.engine, "c", ANN)
+        notification_targets.retry(harness.engine, "c", ANN)
     for missing in (new_id(), ids_of(harness.database, "b")["x"]):
         with pytest.raises(NotificationNotFound):
-            notices.retry(harness.engine, "a", ANN, [missing])
+            notification_targets.retry(harness.engine, "a", ANN, [missing])
     with pytest.raises(IllegalMove):
-        notices.retry(harness.engine, "a", ANN, [ids["x"], ids["new"]])
+        notification_targets.retry(harness.engine, "a", ANN, [ids["x"], ids["new"]])
     assert ("a", "x", "given_up") in states(harness.database)
     assert audited(harness.database) == []
 
@@ -180,7 +180,7 @@ def test_a_retry_while_another_message_is_under_way_does_not_take_it_away(
     sent = []
 
     def retry_meanwhile(*_: Any) -> Delivered:
-        sent.append(notices.retry(harness.engine, "a", ANN))
+        sent.append(notification_targets.retry(harness.engine, "a", ANN))
         return Delivered("200 OK")
 
     notify(harness.engine, retry_meanwhile, wait_seconds=60)
@@ -197,14 +197,14 @@ def test_a_retry_while_another_message_is_under_way_does_not_take_it_away(
 def test_a_target_that_is_tried_gets_one_message_and_nothing_is_stored(
     harness: Harness, endpoint: Receiver
 ) -> None:
-    assert isinstance(notices.try_target(harness.engine, "a"), Delivered)
+    assert isinstance(notification_targets.try_target(harness.engine, "a"), Delivered)
     endpoint.answers = [Answer(503)]
-    assert isinstance(notices.try_target(harness.engine, "a"), TryAgain)
+    assert isinstance(notification_targets.try_target(harness.engine, "a"), TryAgain)
 
     assert [one.json["type"] for one in endpoint.received] == ["test", "test"]
     assert states(harness.database) == set()
     with pytest.raises(TargetNotFound, match="no target 'aa'"):
-        notices.try_target(harness.engine, "aa")
+        notification_targets.try_target(harness.engine, "aa")
 
 
 # The lists
@@ -215,7 +215,7 @@ def test_a_list_is_walked_page_by_page_newest_first(harness: Harness) -> None:
         put(harness, f"s{number}")
     seen, cursor = [], None
     while True:
-        page = notice_lists.list_page(harness.database, target="a", after=cursor, limit=2)
+        page = notification_lists.list_page(harness.database, target="a", after=cursor, limit=2)
         seen += [one.subject_id for one in page.items]
         cursor = page.next
         if cursor is None:
@@ -223,7 +223,7 @@ def test_a_list_is_walked_page_by_page_newest_first(harness: Harness) -> None:
 
     assert seen == ["s4", "s3", "s2", "s1", "s0"]
     with pytest.raises(InputInvalid):
-        notice_lists.list_page(harness.database, after="later")
+        notification_lists.list_page(harness.database, after="later")
 
 
 def test_a_list_holds_only_what_is_asked_for(harness: Harness, endpoint: Receiver) -> None:
@@ -231,7 +231,7 @@ def test_a_list_holds_only_what_is_asked_for(harness: Harness, endpoint: Receive
     put(harness, "new")
 
     def listed(**wanted: Any) -> set[tuple[str, str]]:
-        page = notice_lists.list_page(harness.database, **wanted)
+        page = notification_lists.list_page(harness.database, **wanted)
         return {(one.target, one.subject_id) for one in page.items}
 
     assert listed(states=[DeliveryState.GIVEN_UP]) == {("a", "x"), ("b", "x")}
@@ -242,8 +242,8 @@ def test_a_list_holds_only_what_is_asked_for(harness: Harness, endpoint: Receive
 def test_targets_that_no_setting_names_any_more_are_told_while_they_have_notices(harness: Harness) -> None:
     put(harness, "x")
 
-    assert [one.name for one in notice_lists.standings(harness.database, ["z"])] == ["a", "b", "z"]
-    assert [one.pending for one in notice_lists.standings(harness.database, ["z"])] == [1, 1, 0]
+    assert [one.name for one in notification_lists.standings(harness.database, ["z"])] == ["a", "b", "z"]
+    assert [one.pending for one in notification_lists.standings(harness.database, ["z"])] == [1, 1, 0]
 
 
 # The command line
@@ -321,7 +321,7 @@ def test_doctor_tells_of_targets_that_do_not_take_what_they_are_sent(
 
     assert findings() == {f"{name} takes what it is sent, 0 wait": "ok" for name in "ab"}
     refused(harness, endpoint, "x")
-    notices.retry(harness.engine, "b", ANN)
+    notification_targets.retry(harness.engine, "b", ANN)
     assert findings() == {"a: 1 notice given up": "warn", "b takes what it is sent, 1 wait": "ok"}
 
 
@@ -369,6 +369,6 @@ def test_a_message_is_told_as_a_test(harness: Harness) -> None:
         seen.append(body)
         return Delivered("ok")
 
-    notices.try_target(harness.engine, "a", keep)
+    notification_targets.try_target(harness.engine, "a", keep)
 
     assert json.loads(seen[0])["data"]["title"] == "a test: what Remand tells arrives here"

@@ -18,7 +18,7 @@ from app.domain.errors import (
 from app.domain.states import StepState
 from app.engine import operate
 from app.engine.operate import Decided, Who
-from app.store import dlq
+from app.store import dead_letters
 from app.store.ids import new_id
 from app.store.run_queue import Completed
 from app.store.workflows import lock_workflow
@@ -199,7 +199,7 @@ def test_who_decided_and_why_is_kept(harness: Harness) -> None:
     decided = operate.retry_step(harness.engine, workflow_id, "x", ANN)
 
     assert decided.closed_letter == letter.id
-    closed = dlq.get_dead_letter(harness.database, letter.id)
+    closed = dead_letters.get_dead_letter(harness.database, letter.id)
     assert (closed.status, closed.closed_by, closed.resolution) == ("requeued", "ann", "looked into it")
     rows = harness.database.call(
         "select kind, event from remand.history where by = 'ann' and reason = 'looked into it' order by seq"
@@ -343,7 +343,7 @@ def test_a_verb_closes_an_open_entry_once(harness: Harness, verb: str, claimed: 
     check_invariants(harness.database)
     harness.run_until_quiet()
 
-    letter = dlq.get_dead_letter(harness.database, letter_id)
+    letter = dead_letters.get_dead_letter(harness.database, letter_id)
     assert (letter.status, letter.closed_by, letter.resolution) == (status, "ann", "looked into it")
     assert letter.claimed_by == ("bob" if claimed else None)
     assert decided.closed_letter == letter_id
@@ -457,7 +457,9 @@ def test_what_is_still_broken_in_a_workflow_taken_up_again_needs_a_person(harnes
     assert harness.workflow(workflow_id).state == "blocked_by_failures"
     letter = harness.open_letter(workflow_id)
     assert (letter.status, letter.closed_by, letter.resolution) == ("pending", None, None)
-    assert dlq.notes_of(harness.database, letter.id)[-1].text.startswith("given up before, taken up again")
+    assert dead_letters.notes_of(harness.database, letter.id)[-1].text.startswith(
+        "given up before, taken up again"
+    )
     operate.requeue_letter(harness.engine, letter.id, ANN)
 
 
@@ -480,9 +482,9 @@ def test_one_person_has_an_investigation(harness: Harness) -> None:
         operate.claim_letter(harness.engine, letter_id, Who("bob"))
 
     assert (first.changed, again.changed) == (True, False)
-    letter = dlq.get_dead_letter(harness.database, letter_id)
+    letter = dead_letters.get_dead_letter(harness.database, letter_id)
     assert (letter.status, letter.claimed_by) == ("investigating", "ann")
-    assert [note.text for note in dlq.notes_of(harness.database, letter_id)] == ["looked into it"]
+    assert [note.text for note in dead_letters.notes_of(harness.database, letter_id)] == ["looked into it"]
 
 
 def test_many_who_claim_at_once_are_told_who_has_it(harness: Harness) -> None:
@@ -502,7 +504,7 @@ def test_notes_are_kept_in_order_even_after_the_end(harness: Harness) -> None:
     operate.requeue_letter(harness.engine, letter_id, ANN)
     operate.note_letter(harness.engine, letter_id, "second", Who("bob"))
 
-    notes = dlq.notes_of(harness.database, letter_id)
+    notes = dead_letters.notes_of(harness.database, letter_id)
     assert [(note.author, note.text) for note in notes] == [("ann", "first"), ("bob", "second")]
     for bad in ("", "  \n", "a\x00b", "\ud83d"):
         with pytest.raises(BadInput):

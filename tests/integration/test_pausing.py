@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from app.domain.errors import IllegalMove, TemplateNotFound
 from app.engine import operate
 from app.engine.operate import Who
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.store import audit, pauses
 from app.store.run_queue import Completed
 from app.store.workflows import moves_of
@@ -326,7 +326,7 @@ def test_no_submit_slips_through_a_pause_of_its_template(harness: Harness) -> No
     """A submit that did not see the pause is waited for, and then held with the others."""
     harness.publish(shape("chain", CHAIN))
     for _ in range(5):
-        submits = [partial(submit, harness.engine, "t/chain", Request({}), by="test") for _ in range(6)]
+        submits = [partial(submit, harness.engine, "t/chain", SubmitRequest({}), by="test") for _ in range(6)]
         ends = together(*submits, partial(operate.pause_template, harness.engine, "t/chain", ANN))
         values(ends)
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import DeadLetterNotFound, GroupNotFound
-from app.domain.letter_filter import LetterFilter
 from app.engine import redrive
 from app.engine.groups import claim_group, note_group, resolve_group
 from app.engine.operate import Who, give_up_letter, note_letter, requeue_letter
@@ -16,7 +16,7 @@ from app.engine.redrive import Options
 from app.engine.statistics import statistics
 from app.engine.sweeps.prune import Pruned, outlook, prune
 from app.engine.sweeps.redrive import redrive as sweep_redrive
-from app.store import dlq, groups
+from app.store import dead_letters, groups
 from app.store.session import Database
 from remand.errors import PermanentError
 from tests.support.engine import Harness
@@ -65,7 +65,7 @@ def test_a_closed_letter_goes_with_its_notes_an_open_one_never(harness_with: Har
     assert sweep(harness).rows["dead_letters"] == 1
     assert letters_of(harness.database) == {claimed, untouched}
     with pytest.raises(DeadLetterNotFound):
-        dlq.get_dead_letter(harness.database, closed)
+        dead_letters.get_dead_letter(harness.database, closed)
     assert harness.database.call("select count(*) from remand.dead_letter_notes")[0][0] == 0
     harness.advance(days=30_000)
     assert "dead_letters" not in sweep(harness).rows
@@ -122,7 +122,7 @@ def test_a_group_goes_when_its_letters_are_gone_and_nobody_has_it(
 ) -> None:
     harness = keeping(harness_with, letters_days=30, groups_days=10)
     [letter] = fail(harness)
-    group = dlq.get_dead_letter(harness.database, letter).group_id
+    group = dead_letters.get_dead_letter(harness.database, letter).group_id
     give_up_letter(harness.engine, letter, ANN)
     note_group(harness.engine, group, "the vendor's fault", ANN)
     if resolved:
@@ -142,7 +142,7 @@ def test_a_group_goes_when_its_letters_are_gone_and_nobody_has_it(
 def test_a_group_that_somebody_has_stays(harness_with: HarnessWith) -> None:
     harness = keeping(harness_with, letters_days=1, groups_days=1)
     [letter] = fail(harness)
-    group = dlq.get_dead_letter(harness.database, letter).group_id
+    group = dead_letters.get_dead_letter(harness.database, letter).group_id
     claim_group(harness.engine, group, ANN)
     give_up_letter(harness.engine, letter, ANN)
     harness.advance(days=9)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.engine import groups, operate, redrive
 from app.engine.breakers import open_breaker
 from app.engine.operate import Who
 from app.engine.pauses import pause_queue
 from app.engine.redrive import Options
 from app.engine.sweeps.redrive import redrive as sweep
-from app.store import pulse
+from app.store import change_mark
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.shapes import HANDLER, always, shape
@@ -50,23 +50,23 @@ def dead(harness: Harness) -> Harness:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_heard_of(dead: Harness, change: str) -> None:
-    before = pulse.take(dead.database)
-    assert pulse.take(dead.database) == before
+    before = change_mark.take(dead.database)
+    assert change_mark.take(dead.database) == before
 
     CHANGES[change](dead)
 
-    assert pulse.take(dead.database) != before
+    assert change_mark.take(dead.database) != before
 
 
 def test_every_stage_of_a_redrive_is_heard_of(dead: Harness) -> None:
     made = redrive.plan(dead.engine, LetterFilter(), ANN, Options(canary=(1,)), everything=True).redrive
-    heard = [pulse.take(dead.database)]
+    heard = [change_mark.take(dead.database)]
     dead.play()
     redrive.start(dead.engine, made.id, ANN)
     states = []
     for _ in range(6):
         sweep(dead.engine)
-        heard.append(pulse.take(dead.database))
+        heard.append(change_mark.take(dead.database))
         states.append(redrive.get(dead.engine, made.id).state)
         dead.run_until_quiet()
 

@@ -14,7 +14,7 @@ from app.domain.errors import Busy, IllegalMove
 from app.engine import operate
 from app.engine.fail import drain_failures
 from app.engine.operate import Who, cancel_letter, requeue_letter, resolve_step, retry_step
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.partitions import partitions
 from app.store.ids import new_id
 from app.store.run_queue import Completed
@@ -170,9 +170,12 @@ def test_parked_results_of_one_locked_workflow_hide_no_other(harness: Harness) -
 def test_an_id_given_again_under_another_identity_does_not_take_that_identity(harness: Harness) -> None:
     given = new_id()
     assert one(harness, id=given, key="first") == given
-    assert submit(harness.engine, "t/one", Request(None, key="second", id=given), by="test").created is False
+    assert (
+        submit(harness.engine, "t/one", SubmitRequest(None, key="second", id=given), by="test").created
+        is False
+    )
 
-    answer = submit(harness.engine, "t/one", Request(None, key="second"), by="test")
+    answer = submit(harness.engine, "t/one", SubmitRequest(None, key="second"), by="test")
 
     assert answer.created
     assert answer.workflow_id != given

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import IllegalMove, InputInvalid, RedriveNotFound, Unfiltered
-from app.domain.letter_filter import LetterFilter
 from app.domain.redrive import RedriveVerb
 from app.engine import redrive
 from app.engine.operate import Who, claim_letter, requeue_letter, resolve_letter

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.redrive import RedriveVerb
 from app.engine import operate, redrive
 from app.engine.breakers import open_breaker

@@ -12,14 +12,14 @@ from uuid import UUID
 
 import pytest
 
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import IllegalMove
-from app.domain.letter_filter import LetterFilter
 from app.domain.redrive import RedriveVerb, pace
 from app.engine import operate, redrive
 from app.engine.operate import Who, requeue_letter
 from app.engine.redrive import Options
 from app.engine.redrive import run as running
-from app.engine.redrive.run import turn
+from app.engine.redrive.run import advance
 from app.engine.sweeps.redrive import redrive as sweep
 from app.store import redrives
 from remand import PermanentError
@@ -206,11 +206,11 @@ def test_whoever_dies_on_the_way_leaves_nothing_half_done(
     dead(harness, 4)
     redrive_id = start(harness, canary=(1,))
     if name == "follow":
-        turn(harness.engine, redrive_id)
+        advance(harness.engine, redrive_id)
     before = harness.database.call("select id, status, metadata from remand.dead_letters order by id")
 
     with dies(monkeypatch, owner, name), pytest.raises(Died):
-        turn(harness.engine, redrive_id)
+        advance(harness.engine, redrive_id)
 
     after = harness.database.call("select id, status, metadata from remand.dead_letters order by id")
     assert after == before
@@ -228,7 +228,7 @@ def test_whoever_dies_after_the_commit_has_sent(harness: Harness, monkeypatch: p
     redrive_id = start(harness)
 
     with dies(monkeypatch, running, "_tell"), pytest.raises(Died):
-        turn(harness.engine, redrive_id)
+        advance(harness.engine, redrive_id)
 
     assert states(harness, redrive_id) == {"sent": 3}
     harness.bell.take()
@@ -244,7 +244,7 @@ def test_a_single_verb_that_was_done_before_the_crash_counts(
     redrive_id = start(harness, verb=RedriveVerb.RESOLVE)
 
     with dies(monkeypatch, running, "act"), pytest.raises(Died):
-        turn(harness.engine, redrive_id)
+        advance(harness.engine, redrive_id)
     sweep(harness.engine)
 
     assert states(harness, redrive_id) == {"succeeded": 3}

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.redrive import RedriveState
 from app.engine import redrive
 from app.engine.breakers import close_breaker, open_breaker

@@ -20,9 +20,9 @@ import sqlalchemy as sa
 from celery.exceptions import MaxRetriesExceededError
 
 from app.engine import operate
-from app.engine.budgets import forget_traffic
 from app.engine.fail import drain_failures
 from app.engine.operate import Who
+from app.engine.retry_budgets import forget_traffic
 from remand import RateLimited
 from tests.support.engine import Harness
 from tests.support.shapes import always, fails, shape

@@ -15,16 +15,16 @@ from sqlalchemy.engine import make_url
 
 from app.domain.errors import DatabaseReadOnly, RightMissing
 from app.engine.sweeps.expire import expire
+from app.engine.sweeps.never_ready import stalled
 from app.engine.sweeps.prune import prune
 from app.engine.sweeps.redrive import redrive
 from app.engine.sweeps.requeue import requeue
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
 from app.engine.sweeps.stale import stale
-from app.engine.sweeps.stalled import stalled
 from app.store import schema
 from app.store.session import Database
-from app.store.workers import Incarnation, Pulse
+from app.store.workers import Incarnation, WorkerHeartbeat
 from remand.errors import PermanentError
 from tests.support.databases import Cluster, str_of
 from tests.support.engine import Harness
@@ -100,7 +100,7 @@ def test_the_command_that_is_named_grants_it(own_database_url: str, guest: str) 
 
 def test_a_pulse_says_which_right_is_missing(guest: str) -> None:
     with pytest.raises(RightMissing):
-        Pulse(guest, Incarnation(uuid4(), "guest@test", 1, ["steps"], "solo", 1, "test")).beat()
+        WorkerHeartbeat(guest, Incarnation(uuid4(), "guest@test", 1, ["steps"], "solo", 1, "test")).beat()
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 from app.config import Settings, load_settings
 from app.domain.errors import ConfigInvalid, HandlerNotFound, SchemaMissing
 from app.engine.fail import drain_failures
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
 from app.runtime import Runtime, import_handlers
-from app.store import dlq, workflows
+from app.store import dead_letters, workflows
 from app.store.ids import new_id
 from remand import PermanentError
 from remand.handler import Handlers
@@ -36,7 +36,7 @@ def test_a_workflow_runs_on_the_clock_of_the_database(runtime: Runtime) -> None:
     handlers.add(HANDLER, lambda ctx: ctx.step)
     publish(runtime.engine, shape("chain", CHAIN))
 
-    submitted = submit(runtime.engine, "t/chain", Request({}), by="test")
+    submitted = submit(runtime.engine, "t/chain", SubmitRequest({}), by="test")
     drained = runtime.drain(new_id(), handlers=handlers).run("steps")
 
     assert drained.completed == 4
@@ -54,13 +54,13 @@ def test_a_failure_is_decided_and_swept_on_the_clock_of_the_database(runtime: Ru
     handlers = Handlers()
     handlers.add(HANDLER, part)
     publish(runtime.engine, shape("one", {"a": ()}))
-    submitted = submit(runtime.engine, "t/one", Request({}), by="test")
+    submitted = submit(runtime.engine, "t/one", SubmitRequest({}), by="test")
     runtime.drain(new_id(), handlers=handlers).run("steps")
 
     assert drain_failures(runtime.engine, "retry.never").dead == 1
     assert (ring(runtime.engine).woken, rescue(runtime.engine).attempts) == (0, 0)
 
-    [letter] = dlq.list_dead_letters(runtime.database, workflow_id=submitted.workflow_id)
+    [letter] = dead_letters.list_dead_letters(runtime.database, workflow_id=submitted.workflow_id)
     assert (letter.reason, letter.worker) == ("permanent_failure", "unknown")
 
 
@@ -89,7 +89,7 @@ def test_settings_reach_the_engine_through_the_environment(
     publish(runtime.engine, shape("one", {"a": ()}))
 
     with pytest.raises(Exception, match="2,048"):
-        submit(runtime.engine, "t/one", Request("x" * 3000), by="test")
+        submit(runtime.engine, "t/one", SubmitRequest("x" * 3000), by="test")
 
     assert runtime.settings.retry.max_attempts == 1
     runtime.database.dispose()

@@ -11,7 +11,7 @@ import pytest
 from app.engine import set_aside as engine
 from app.engine.operate import Who, requeue_letter, resolve_step
 from app.engine.set_aside import Unread
-from app.store.dlq import find_dead_letter
+from app.store.dead_letters import find_dead_letter
 from app.store.workflows import find_workflow
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

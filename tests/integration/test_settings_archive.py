@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import NotExported
 from app.domain.retention import Way
 from app.engine.archive import plan, run
-from app.engine.export import drop
+from app.engine.archive_export import drop
 from app.engine.sweeps.archive import archive
 from app.store import archive as stored
 from app.store import archive_runs as books

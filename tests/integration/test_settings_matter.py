@@ -28,34 +28,34 @@ from app.cli.dashboard_address import base_url
 from app.cli.invoke import run
 from app.config import Settings
 from app.connections import LateBell, with_urls
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import BrokerUnreachable, ConfigInvalid, InputTooLarge, TemplateNotFound
-from app.domain.letter_filter import LetterFilter
-from app.domain.messages import TryAgain
-from app.domain.notices import Notice, NoticeKind
+from app.domain.notification_messages import TryAgain
+from app.domain.notifications import Notice, NotificationKind
 from app.domain.queues import BUILT_IN
 from app.engine import redrive
 from app.engine.attempt_counter import AttemptCounter
 from app.engine.breakers import Breakers
+from app.engine.enqueue_notifications import enqueue
 from app.engine.executor import Executor
-from app.engine.notify import enqueue
 from app.engine.operate import Who
 from app.engine.process_table import ProcessTable
-from app.engine.redrive.run import turn
+from app.engine.redrive.run import advance
 from app.engine.routing import Routing
 from app.engine.statistics import statistics
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.notify import notify
 from app.engine.sweeps.partitions import partitions
 from app.engine.sweeps.requeue import requeue
 from app.runtime import Runtime
 from app.server import _uvicorn
 from app.store import breakers
-from app.store.breakers import Standing
+from app.store.breakers import BreakerStatus
+from app.store.dead_letter_search import triage_page
 from app.store.ids import new_id
-from app.store.letter_search import triage_page
 from app.store.run_queue import Claim
 from app.store.session import Database
-from app.store.workers import Incarnation, Pulse
+from app.store.workers import Incarnation, WorkerHeartbeat
 from app.store.workers import listed as registered
 from app.telemetry import log
 from remand import PermanentError, RateLimited, RetryableError
@@ -64,7 +64,7 @@ from tests.support.deaf import Deaf
 from tests.support.engine import Harness, publish
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.web import InProcess, Web, sign_in
-from workers import presence, process
+from workers import heartbeat, process
 from workers.celery import _log_our_way, make_app
 
 ONE = shape("one", {"a": ()})
@@ -246,9 +246,9 @@ def main_process(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
             processes.stop()
         monkeypatch.setattr(process, "runtime", lambda: runtime)
         monkeypatch.setattr(process, "PROCESSES", processes)
-        monkeypatch.setattr(presence, "LOOK_SECONDS", 0)
-        monkeypatch.setattr(presence._life, "presence", None)
-        loop = presence.Presence(None)
+        monkeypatch.setattr(heartbeat, "LOOK_SECONDS", 0)
+        monkeypatch.setattr(heartbeat._life, "presence", None)
+        loop = heartbeat.Presence(None)
         bystander = Bystander()
         looks = iter(range(10))
         waits = SimpleNamespace(wait=lambda seconds: next(looks, None) is None)
@@ -292,7 +292,9 @@ def test_worker_silent_after_seconds_is_the_silence_that_even_a_lock_does_not_su
     harness_with: HarnessWith, own_database_url: str, seconds: float, gone: int
 ) -> None:
     harness = harness_with(worker_silent_after_seconds=seconds)
-    pulse = Pulse(own_database_url, Incarnation(new_id(), "w@test", 1, ["steps"], "prefork", 2, "test"))
+    pulse = WorkerHeartbeat(
+        own_database_url, Incarnation(new_id(), "w@test", 1, ["steps"], "prefork", 2, "test")
+    )
     pulse.beat()
     [(harness.clock.now,)] = harness.database.call("select heartbeat_at from remand.workers")
 
@@ -309,8 +311,10 @@ def test_code_version_is_what_a_worker_tells_that_it_runs(
 ) -> None:
     harness = harness_with(code_version=version)
     app = SimpleNamespace(amqp=SimpleNamespace(queues=SimpleNamespace(consume_from=["steps"])))
-    worker = SimpleNamespace(hostname="w@new", pool_cls=Pulse, concurrency=2, app=app)
-    pulse = Pulse(own_database_url, presence.incarnation_of(worker, harness.engine.settings.code_version))
+    worker = SimpleNamespace(hostname="w@new", pool_cls=WorkerHeartbeat, concurrency=2, app=app)
+    pulse = WorkerHeartbeat(
+        own_database_url, heartbeat.incarnation_of(worker, harness.engine.settings.code_version)
+    )
     pulse.beat()
 
     told = {one.hostname: one.code_version for one in registered(harness.database)}
@@ -395,7 +399,7 @@ def test_redrive_batch_size_is_what_one_transaction_requeues(harness_with: Harne
     made = redrive.plan(harness.engine, LetterFilter(), who, everything=True).redrive
     redrive.start(harness.engine, made.id, who)
 
-    assert turn(harness.engine, made.id).dealt_with == size
+    assert advance(harness.engine, made.id).dealt_with == size
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(5, "stopped"), (500, "canary")])
@@ -407,10 +411,10 @@ def test_redrive_wait_seconds_is_how_long_a_canary_may_take(
     who, options = Who("ann"), redrive.Options(canary=(1,))
     made = redrive.plan(harness.engine, LetterFilter(), who, options, everything=True).redrive
     redrive.start(harness.engine, made.id, who)
-    turn(harness.engine, made.id)
+    advance(harness.engine, made.id)
 
     harness.advance(50)
-    turn(harness.engine, made.id)
+    advance(harness.engine, made.id)
 
     assert redrive.get(harness.engine, made.id).state == state
 
@@ -590,7 +594,7 @@ def starting_worker(
     def prepare(**settings: Any) -> Runtime:
         runtime = Runtime(Settings(database_url=own_database_url, **settings))
         monkeypatch.setattr(process, "runtime", lambda: runtime)
-        presence._prepare()
+        heartbeat._prepare()
         return runtime
 
     return prepare
@@ -623,12 +627,12 @@ def test_templates_are_the_files_and_folders_a_worker_publishes(starting_worker:
     one.write_text(ONE)
 
     runtime = starting_worker(templates=[str(one)])
-    submit(runtime.engine, "t/one", Request(None), by="test")
+    submit(runtime.engine, "t/one", SubmitRequest(None), by="test")
     with pytest.raises(TemplateNotFound):
-        submit(runtime.engine, "t/two", Request(None), by="test")
+        submit(runtime.engine, "t/two", SubmitRequest(None), by="test")
     runtime = starting_worker(templates=[str(folder)])
 
-    assert submit(runtime.engine, "t/two", Request(None), by="test").created
+    assert submit(runtime.engine, "t/two", SubmitRequest(None), by="test").created
 
 
 # what a failure is
@@ -657,7 +661,7 @@ def test_database_url_is_where_workflows_are_kept(
 ) -> None:
     ours, other = (Runtime(Settings(database_url=url)) for url in (own_database_url, fresh_database_url))
     publish(ours.engine, ONE)
-    submit(ours.engine, "t/one", Request(None), by="test")
+    submit(ours.engine, "t/one", SubmitRequest(None), by="test")
 
     kept = [runtime.database.call("select count(*) from remand.workflows")[0][0] for runtime in (ours, other)]
 
@@ -894,7 +898,9 @@ def test_retry_policies_say_which_queue_a_category_goes_to(
 # circuit breakers of dependencies: when they open, and how they close
 
 
-def opened(harness: Harness, failures: int = 4, well: int = 0, error: Exception = RESET) -> list[Standing]:
+def opened(
+    harness: Harness, failures: int = 4, well: int = 0, error: Exception = RESET
+) -> list[BreakerStatus]:
     """Let some workflows go well, and others fail then; return the breakers that moved."""
     harness.publish(ONE)
     harness.play(a=lambda ctx: always(error)(ctx) if ctx.input >= well else "well")
@@ -1344,7 +1350,7 @@ def test_notify_targets_are_those_who_are_told(
 ) -> None:
     harness = harness_with(notify={"targets": targets})
     with harness.database.begin() as connection:
-        told = Notice(NoticeKind.BREAKER_OPENED, "api", "breaker api opened")
+        told = Notice(NotificationKind.BREAKER_OPENED, "api", "breaker api opened")
         assert enqueue(connection, harness.settings, told, harness.clock.now) == stored
 
 
@@ -1355,7 +1361,7 @@ def test_notify_keep_seconds_is_how_long_notices_are_kept(
     targets = [{"name": "ops", "url": "https://a.test"}]
     harness = harness_with(notify={"targets": targets, "keep_seconds": seconds})
     with harness.database.begin() as connection:
-        told = Notice(NoticeKind.BREAKER_OPENED, "api", "breaker api opened")
+        told = Notice(NotificationKind.BREAKER_OPENED, "api", "breaker api opened")
         enqueue(connection, harness.settings, told, harness.clock.now)
     harness.advance(hours=1, seconds=1)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.domain.staleness import Health
-from app.engine.sweeps.stale import Swept
+from app.engine.sweeps.stale import StaleResult
 from app.store import staleness
 from tests.integration.test_stale import DAY, HALF_HOUR, far, flood, standing, sweep
 from tests.support.engine import Harness
@@ -81,7 +81,7 @@ def test_staleness_enabled_is_whether_anything_is_taken_out(
     far(harness)
     harness.advance(HALF_HOUR)
 
-    assert sweep(harness) == Swept(letters=letters)
+    assert sweep(harness) == StaleResult(letters=letters)
 
 
 @pytest.mark.parametrize(("action", "letters"), [("dlq", 1), ("none", 0)])
@@ -92,7 +92,7 @@ def test_staleness_stale_action_is_what_becomes_of_it(
     far(harness)
     harness.advance(HALF_HOUR)
 
-    assert sweep(harness) == Swept(letters=letters)
+    assert sweep(harness) == StaleResult(letters=letters)
 
 
 @pytest.mark.parametrize(("share", "health"), [(0.4, Health.WARNING), (0.6, Health.HEALTHY)])
@@ -121,5 +121,5 @@ def test_staleness_batch_size_is_what_one_transaction_takes(
 
     monkeypatch.setattr(staleness, "lock", counted)
 
-    assert sweep(harness) == Swept(letters=10)
+    assert sweep(harness) == StaleResult(letters=10)
     assert len(locked) == batches

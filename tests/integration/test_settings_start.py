@@ -22,7 +22,7 @@ from tests.support.bell import RecordingBell
 from tests.support.databases import Cluster
 from tests.support.link import Link
 from tests.support.shapes import shape
-from workers import presence, process
+from workers import heartbeat, process
 
 PROGRAMS = (["migrate"], ["worker"], ["serve"])
 NOBODY = "postgresql://u:hush@127.0.0.1:1/x"
@@ -254,8 +254,8 @@ def test_a_worker_that_starts_outlives_a_server_that_goes_away_again(
         monkeypatch.setattr(session, "connect", connect_or_not)
         monkeypatch.setattr(process, "runtime", lambda: runtime)
         monkeypatch.setattr(Runtime, "check_schema", dropping(runtime, Runtime.check_schema))
-        monkeypatch.setattr(presence, "publish", dropping(runtime, presence.publish))
-        presence._prepare()
+        monkeypatch.setattr(heartbeat, "publish", dropping(runtime, heartbeat.publish))
+        heartbeat._prepare()
         assert len(opened) > away, "nothing was tried again"
         runtime.database.dispose()
 

@@ -19,11 +19,11 @@ from app.engine.operate import Who, pause_workflow, requeue_letter, resume_workf
 from app.engine.pauses import pause_queue, resume_queue
 from app.engine.staleness import would_take
 from app.engine.sweeps import stale as sweeping
-from app.engine.sweeps.stale import Swept, stale
+from app.engine.sweeps.stale import StaleResult, stale
 from app.store import staleness
-from app.store.alone import alone
 from app.store.session import Database
-from app.store.staleness import Standing
+from app.store.staleness import WorkflowStaleness
+from app.store.sweep_lock import alone
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -33,19 +33,19 @@ from tests.support.threads import together, values
 ANN = Who("ann", "there is a worker now")
 HALF_HOUR = 1800.0
 DAY = 86_400.0
-NOTHING = Swept()
+NOTHING = StaleResult()
 HarnessWith = Callable[..., Harness]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def sweep(harness: Harness) -> Swept:
+def sweep(harness: Harness) -> StaleResult:
     """Sweep; who was warned is told by test_stale_shown."""
     swept = stale(harness.engine)
     check_invariants(harness.database)
     return replace(swept, warned=0)
 
 
-def standing(harness: Harness, workflow: UUID) -> Standing:
+def standing(harness: Harness, workflow: UUID) -> WorkflowStaleness:
     with harness.database.begin() as connection:
         going_by = engine_staleness.settings_of(harness.engine)
         [one] = staleness.standings(connection, [workflow], going_by, harness.clock.now)
@@ -118,7 +118,7 @@ def test_a_step_that_no_worker_takes_gets_a_letter_that_names_the_queue(harness:
     assert sweep(harness) == NOTHING
     harness.advance(1)
 
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
 
     letter = harness.open_letter(workflow)
     assert (letter.reason, letter.queue, letter.attempts) == ("worker_unavailable", "far", 0)
@@ -133,7 +133,7 @@ def test_only_the_branch_that_nobody_takes_stands(harness: Harness) -> None:
     workflow = far(harness, {"far": (), "near": ()})
     harness.advance(HALF_HOUR)
 
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
     harness.play()
     harness.run_until_quiet()
 
@@ -150,7 +150,7 @@ def test_failures_that_no_retry_worker_takes_up_are_told_by_their_queue(harness:
     harness.drain()
     harness.advance(HALF_HOUR)
 
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
 
     assert harness.open_letter(workflow).error_message == "no live worker consumes the queue retry.never"
 
@@ -166,7 +166,7 @@ def test_time_without_a_worker_counts_from_when_one_was_last_seen(harness: Harne
 
     assert sweep(harness) == NOTHING
     harness.clock.advance(1)
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
 
 
 def test_after_all_were_away_those_that_come_back_late_have_their_time(harness: Harness) -> None:
@@ -178,7 +178,7 @@ def test_after_all_were_away_those_that_come_back_late_have_their_time(harness: 
     assert standing(harness, workflow).health is Health.HEALTHY
     harness.clock.advance(HALF_HOUR)
     back.beat()
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
 
 
 def test_what_waits_its_turn_behind_others_only_warns_until_its_lifetime_is_over(harness: Harness) -> None:
@@ -189,7 +189,7 @@ def test_what_waits_its_turn_behind_others_only_warns_until_its_lifetime_is_over
     assert sweep(harness) == NOTHING
     assert standing(harness, workflow).health is Health.WARNING
     harness.advance(1)
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
 
     letter = harness.open_letter(workflow)
     assert (letter.reason, letter.step) == ("staleness_timeout", "a")
@@ -213,7 +213,7 @@ def test_an_attempt_that_nobody_rescues_is_stale_from_the_end_of_its_lease(harne
     assert sweep(harness) == NOTHING
     harness.clock.advance(1)
 
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
     assert harness.open_letter(workflow).reason == "staleness_timeout"
     assert "steps_in_process" in harness.open_letter(workflow).error_message
 
@@ -230,7 +230,7 @@ def test_a_retry_counts_from_when_it_is_due(harness: Harness) -> None:
     assert sweep(harness) == NOTHING
     harness.clock.advance(1)
 
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
     assert "waiting_for_retry" in harness.open_letter(workflow).error_message
 
 
@@ -260,7 +260,7 @@ def test_from_when_a_person_lets_it_go_on_its_lifetime_begins_anew(harness: Harn
     assert sweep(harness) == NOTHING
     assert standing(harness, workflow).born_at == harness.clock.now
     harness.advance(DAY)
-    assert sweep(harness) == Swept(letters=2)
+    assert sweep(harness) == StaleResult(letters=2)
     assert harness.open_letter(queued).reason == "staleness_timeout"
 
 
@@ -282,13 +282,13 @@ def test_what_is_blocked_with_an_open_letter_never_gets_a_second_one(harness: Ha
 @pytest.mark.parametrize(
     ("action", "swept", "state"),
     [
-        ("dlq", Swept(letters=1), "blocked_by_failures"),
-        ("error", Swept(errors=1), "error"),
+        ("dlq", StaleResult(letters=1), "blocked_by_failures"),
+        ("error", StaleResult(errors=1), "error"),
         ("none", NOTHING, "steps_in_process"),
     ],
 )
 def test_the_lifecycle_says_what_becomes_of_it(
-    harness: Harness, action: str, swept: Swept, state: str
+    harness: Harness, action: str, swept: StaleResult, state: str
 ) -> None:
     workflow = far(harness, lifecycle={"stale_action": action})
     harness.advance(HALF_HOUR)
@@ -309,7 +309,7 @@ def test_a_template_has_thresholds_of_its_own_and_a_new_version_changes_no_workf
     new = harness.submit("t/far:2")
     harness.advance(100)
 
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
 
     assert harness.open_letter(old)
     assert not harness.letters(new)
@@ -328,7 +328,7 @@ def test_a_dry_run_says_what_would_happen_oldest_first_and_changes_nothing(harne
         (second, Why.WORKER_UNAVAILABLE, "far", "dlq"),
     ]
     assert harness.letters(first) == harness.letters(second) == []
-    assert sweep(harness) == Swept(letters=2)
+    assert sweep(harness) == StaleResult(letters=2)
     assert harness.open_letter(first).id < harness.open_letter(second).id
     assert would_take(harness.engine, limit=10).items == []
 
@@ -347,17 +347,17 @@ def test_it_goes_on_in_batches_until_nothing_is_left(harness_with: HarnessWith) 
     harness = harness_with(staleness={"batch_size": 4})
     flood(harness, 21)
 
-    assert sweep(harness) == Swept(letters=21)
+    assert sweep(harness) == StaleResult(letters=21)
     [(transactions,)] = harness.database.call("select count(distinct opened_at) from remand.dead_letters")
     assert transactions == 1  # the test's clock stands still
 
 
 @pytest.mark.parametrize(
     ("action", "expected"),
-    [("dlq", Swept(letters=21)), ("none", Swept(warned=21)), ("error", Swept(errors=21))],
+    [("dlq", StaleResult(letters=21)), ("none", StaleResult(warned=21)), ("error", StaleResult(errors=21))],
 )
 def test_what_is_more_than_one_look_finds_is_dealt_with_once_each(
-    harness_with: HarnessWith, monkeypatch: pytest.MonkeyPatch, action: str, expected: Swept
+    harness_with: HarnessWith, monkeypatch: pytest.MonkeyPatch, action: str, expected: StaleResult
 ) -> None:
     monkeypatch.setattr(sweeping, "FOUND_AT_ONCE", 5)
     harness = harness_with(staleness={"batch_size": 2, "stale_action": action})
@@ -383,7 +383,7 @@ def test_while_another_runs_it_does_nothing(harness: Harness) -> None:
         assert first
         assert replace(stale(harness.engine), warned=0) == NOTHING
 
-    assert sweep(harness) == Swept(letters=2)
+    assert sweep(harness) == StaleResult(letters=2)
 
 
 class Killed(BaseException):
@@ -411,7 +411,7 @@ def test_killed_half_way_it_keeps_whole_batches_and_the_next_goes_on(
     check_invariants(harness.database)
     assert harness.database.call("select count(*) from remand.dead_letters") == [(4,)]
 
-    assert sweep(harness) == Swept(letters=6)
+    assert sweep(harness) == StaleResult(letters=6)
 
 
 def test_what_has_moved_since_it_was_found_is_left(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -437,7 +437,7 @@ def test_the_time_zone_of_a_session_changes_nothing(harness: Harness, zone: str)
     assert sweep(harness) == NOTHING
     harness.advance(1)
 
-    assert sweep(harness) == Swept(letters=1)
+    assert sweep(harness) == StaleResult(letters=1)
     assert harness.open_letter(workflow)
 
 

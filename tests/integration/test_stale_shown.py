@@ -11,12 +11,12 @@ from uuid import UUID
 import pytest
 
 from app.domain.access import Role
-from app.domain.notices import NoticeKind
+from app.domain.notifications import NotificationKind
 from app.domain.staleness import Health
 from app.engine import operate
 from app.engine.operate import Who
 from app.engine.staleness import shown
-from app.engine.sweeps.stale import Swept, stale
+from app.engine.sweeps.stale import StaleResult, stale
 from app.store.session import Database
 from tests.integration.test_stale import DAY, HALF_HOUR, far
 from tests.support.clock import FakeClock
@@ -26,7 +26,7 @@ from tests.support.shapes import shape
 from tests.support.web import Web
 
 PAGE = "docs/operations/staleness.md"
-TARGET = {"name": "ops", "url": "https://hook.test/x", "kinds": list(NoticeKind)}
+TARGET = {"name": "ops", "url": "https://hook.test/x", "kinds": list(NotificationKind)}
 
 
 @pytest.fixture
@@ -66,20 +66,20 @@ def test_people_are_warned_once_before_it_is_stale(
     harness = noted(database)
     workflow = far(harness)
     harness.advance(HALF_HOUR * 0.75 - 1)
-    assert stale(harness.engine) == Swept()
+    assert stale(harness.engine) == StaleResult()
     harness.advance(1)
     capsys.readouterr()
 
-    assert stale(harness.engine) == Swept(warned=1)
+    assert stale(harness.engine) == StaleResult(warned=1)
 
     told = capsys.readouterr()
     assert "workflow.stale_soon" in told.out + told.err
-    assert stale(harness.engine) == Swept()
+    assert stale(harness.engine) == StaleResult()
     assert kinds(harness) == [("workflow_stale_soon", str(workflow))]
     [(payload,)] = database.call("select payload from remand.notifications")
     assert "no live worker consumes its queue far" in payload["title"]
     harness.advance(HALF_HOUR)
-    assert stale(harness.engine) == Swept(letters=1)
+    assert stale(harness.engine) == StaleResult(letters=1)
 
 
 def test_what_stays_where_it_is_is_told_as_stale(database: Database) -> None:
@@ -87,10 +87,10 @@ def test_what_stays_where_it_is_is_told_as_stale(database: Database) -> None:
     workflow = far(harness)
     harness.advance(HALF_HOUR)
 
-    assert stale(harness.engine) == Swept(warned=1)
+    assert stale(harness.engine) == StaleResult(warned=1)
 
     assert kinds(harness) == [("workflow_stale", str(workflow))]
-    assert stale(harness.engine) == Swept()
+    assert stale(harness.engine) == StaleResult()
 
 
 def test_an_end_in_error_is_told_as_stale(database: Database) -> None:
@@ -98,7 +98,7 @@ def test_an_end_in_error_is_told_as_stale(database: Database) -> None:
     workflow = far(harness)
     harness.advance(HALF_HOUR)
 
-    assert stale(harness.engine) == Swept(errors=1)
+    assert stale(harness.engine) == StaleResult(errors=1)
 
     assert kinds(harness) == [("workflow_stale", str(workflow))]
 
@@ -107,11 +107,11 @@ def test_an_end_in_error_is_told_each_time_that_a_person_sent_it_back(database: 
     harness = noted(database, staleness={"stale_action": "error"})
     workflow = far(harness)
     harness.advance(HALF_HOUR)
-    assert stale(harness.engine) == Swept(errors=1)
+    assert stale(harness.engine) == StaleResult(errors=1)
 
     operate.restart_from(harness.engine, workflow, "far", Who("ann"))
     harness.advance(HALF_HOUR)
-    assert stale(harness.engine) == Swept(errors=1)
+    assert stale(harness.engine) == StaleResult(errors=1)
 
     assert kinds(harness) == [("workflow_stale", str(workflow))] * 2
 
@@ -122,10 +122,10 @@ def test_what_waits_its_turn_or_for_a_person_warns_nobody_before_its_lifetime(da
     harness.submit("t/near")
     harness.worker.beat()
     harness.advance(HALF_HOUR * 4)
-    assert stale(harness.engine) == Swept()
+    assert stale(harness.engine) == StaleResult()
     harness.advance(DAY * 0.75 - HALF_HOUR * 4)
 
-    assert stale(harness.engine) == Swept(warned=1)
+    assert stale(harness.engine) == StaleResult(warned=1)
 
 
 # doors

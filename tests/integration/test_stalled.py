@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from app.engine.operate import Who, pause_workflow, requeue_letter, resolve_letter
-from app.engine.sweeps.stalled import stalled
+from app.engine.sweeps.never_ready import stalled
 from remand.errors import RetryableError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from app.store import standing
+from app.store import live_work
 from app.store.session import Database
 from tests.support.clock import NOON
 
@@ -20,7 +20,7 @@ def test_stretches_in_which_nothing_ended_are_there_too(database: Database) -> N
     ended(database, NOON + timedelta(seconds=9), 2, failures=1)
     ended(database, NOON + timedelta(seconds=35), 1)
 
-    lately = standing.ended_lately(database, NOON, NOON + timedelta(seconds=38), 10)
+    lately = live_work.ended_lately(database, NOON, NOON + timedelta(seconds=38), 10)
 
     assert [(one.attempts, one.failures) for one in lately] == [(5, 1), (0, 0), (0, 0), (1, 0)]
     assert [one.at for one in lately] == [NOON + timedelta(seconds=10 * n) for n in range(4)]
@@ -29,6 +29,6 @@ def test_stretches_in_which_nothing_ended_are_there_too(database: Database) -> N
 def test_what_ended_before_is_not_counted(database: Database) -> None:
     ended(database, NOON - timedelta(seconds=1), 3)
 
-    lately = standing.ended_lately(database, NOON, NOON + timedelta(seconds=15), 10)
+    lately = live_work.ended_lately(database, NOON, NOON + timedelta(seconds=15), 10)
 
     assert [one.attempts for one in lately] == [0, 0]

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 from structlog.testing import capture_logs
 
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import TemplateInvalid
-from app.domain.letter_filter import LetterFilter
 from app.domain.states import WorkflowState
 from app.engine import redrive
 from app.engine.operate import Who, retry_step

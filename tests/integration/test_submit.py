@@ -11,7 +11,7 @@ from app.domain.errors import (
     InputTooLarge,
     TemplateNotFound,
 )
-from app.engine.submit import CHUNK, Request, submit, submit_many
+from app.engine.submit import CHUNK, SubmitRequest, submit, submit_many
 from app.store.ids import new_id
 from app.store.session import Database
 from app.store.workflows import NewWorkflow, insert_workflows
@@ -76,7 +76,7 @@ def test_every_input_is_validated_before_anything_is_stored(harness: Harness) ->
 
 def test_more_than_a_chunk_is_answered_in_order(harness: Harness) -> None:
     harness.publish(shape("one", {"a": ()}))
-    requests = [Request({"n": n}) for n in range(CHUNK + 3)]
+    requests = [SubmitRequest({"n": n}) for n in range(CHUNK + 3)]
 
     answers = submit_many(harness.engine, "t/one", requests, by="test")
 
@@ -86,7 +86,7 @@ def test_more_than_a_chunk_is_answered_in_order(harness: Harness) -> None:
 
 def test_the_same_id_twice_is_one_workflow(harness: Harness) -> None:
     harness.publish(shape("one", {"a": ()}))
-    request = Request({"n": 1}, id=new_id())
+    request = SubmitRequest({"n": 1}, id=new_id())
 
     first = submit(harness.engine, "t/one", request, by="test")
     second = submit(harness.engine, "t/one", request, by="test")
@@ -98,7 +98,7 @@ def test_the_same_id_twice_is_one_workflow(harness: Harness) -> None:
 
 def test_the_same_id_twice_in_one_submit_is_created_once(harness: Harness) -> None:
     harness.publish(shape("one", {"a": ()}))
-    request = Request({}, id=new_id())
+    request = SubmitRequest({}, id=new_id())
 
     answers = submit_many(harness.engine, "t/one", [request, request], by="test")
 
@@ -109,9 +109,9 @@ def test_the_same_id_twice_in_one_submit_is_created_once(harness: Harness) -> No
 def test_a_strict_identity_is_its_input(harness: Harness) -> None:
     harness.publish(shape("strict", {"a": ()}, identity="strict"))
 
-    first = submit(harness.engine, "t/strict", Request({"a": 1, "b": 2}), by="test")
-    same = submit(harness.engine, "t/strict", Request({"b": 2, "a": 1}), by="test")
-    other = submit(harness.engine, "t/strict", Request({"a": 1, "b": 3}), by="test")
+    first = submit(harness.engine, "t/strict", SubmitRequest({"a": 1, "b": 2}), by="test")
+    same = submit(harness.engine, "t/strict", SubmitRequest({"b": 2, "a": 1}), by="test")
+    other = submit(harness.engine, "t/strict", SubmitRequest({"a": 1, "b": 3}), by="test")
 
     assert (same.workflow_id, same.created) == (first.workflow_id, False)
     assert other.created
@@ -123,9 +123,9 @@ def test_an_identity_given_by_the_caller_outlives_the_workflow(harness: Harness)
     harness.publish(shape("named", {"a": ()}, identity="caller_provided"))
     harness.play()
 
-    first = submit(harness.engine, "t/named", Request({"n": 1}, key="order 1"), by="test")
+    first = submit(harness.engine, "t/named", SubmitRequest({"n": 1}, key="order 1"), by="test")
     harness.run_until_quiet()
-    again = submit(harness.engine, "t/named", Request({"n": 2}, key="order 1"), by="test")
+    again = submit(harness.engine, "t/named", SubmitRequest({"n": 2}, key="order 1"), by="test")
 
     assert harness.workflow(first.workflow_id).state == "complete"
     assert (again.workflow_id, again.created) == (first.workflow_id, False)
@@ -141,7 +141,7 @@ def test_always_unique_makes_each_submit_a_workflow(harness: Harness) -> None:
 
 def test_one_submit_with_an_identity_twice_makes_one_workflow(harness: Harness) -> None:
     harness.publish(shape("named", {"a": ()}, identity="caller_provided"))
-    requests = [Request({"n": n}, key=key) for n, key in enumerate(["x", "y", "x"])]
+    requests = [SubmitRequest({"n": n}, key=key) for n, key in enumerate(["x", "y", "x"])]
 
     answers = submit_many(harness.engine, "t/named", requests, by="test")
 
@@ -157,7 +157,7 @@ def test_many_at_once_with_one_identity_make_one_workflow(harness: Harness) -> N
 
     def one(n: int) -> None:
         barrier.wait()
-        answers.append(submit(harness.engine, "t/named", Request({"n": n}, key="k"), by="test"))
+        answers.append(submit(harness.engine, "t/named", SubmitRequest({"n": n}, key="k"), by="test"))
 
     threads = [threading.Thread(target=one, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -174,9 +174,12 @@ def test_many_at_once_with_one_identity_make_one_workflow(harness: Harness) -> N
 def test_an_identity_may_be_long(harness: Harness, key: str) -> None:
     harness.publish(shape("named", {"a": ()}, identity="caller_provided"))
 
-    first = submit(harness.engine, "t/named", Request({}, key=key), by="test")
+    first = submit(harness.engine, "t/named", SubmitRequest({}, key=key), by="test")
 
-    assert submit(harness.engine, "t/named", Request({}, key=key), by="test").workflow_id == first.workflow_id
+    assert (
+        submit(harness.engine, "t/named", SubmitRequest({}, key=key), by="test").workflow_id
+        == first.workflow_id
+    )
 
 
 @pytest.mark.parametrize("key", ["", "  ", "a\x00b", "\ud83d"])

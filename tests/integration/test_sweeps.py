@@ -7,18 +7,18 @@ from uuid import UUID
 
 import pytest
 
-from app.engine.limits import limits_of
 from app.engine.sweeps import rescue as rescue_sweep
 from app.engine.sweeps.partitions import partitions
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
+from app.engine.worker_limits import limits_of
 from app.store import sweeping
 from app.store.ids import new_id
 from app.store.run_queue import Claim, Completed
 from app.store.session import Database
 from app.store.sweeping import Limits
 from app.store.tables import PARTITIONED
-from app.store.workers import Incarnation, Pulse
+from app.store.workers import Incarnation, WorkerHeartbeat
 from tests.support.clock import NOON
 from tests.support.engine import Harness, Worker, settings_for
 from tests.support.shapes import CHAIN, always, fails, shape
@@ -265,7 +265,7 @@ def test_the_lock_of_a_worker_keeps_it_alive_and_its_loss_is_seen_at_once(
     harness: Harness, database_url: str
 ) -> None:
     incarnation = Incarnation(new_id(), "w@test", 1, ["steps"], "prefork", 2, "test")
-    pulse = Pulse(database_url, incarnation)
+    pulse = WorkerHeartbeat(database_url, incarnation)
     pulse.beat()
     [(beat,)] = harness.database.call("select heartbeat_at from remand.workers")
     harness.clock.now = beat
@@ -283,7 +283,7 @@ def test_the_lock_of_a_worker_keeps_it_alive_and_its_loss_is_seen_at_once(
 
 
 def test_a_lock_is_no_sign_of_life_without_heartbeats(harness: Harness, database_url: str) -> None:
-    pulse = Pulse(database_url, Incarnation(new_id(), "w@test", 1, ["steps"], "prefork", 2, "test"))
+    pulse = WorkerHeartbeat(database_url, Incarnation(new_id(), "w@test", 1, ["steps"], "prefork", 2, "test"))
     pulse.beat()
     [(beat,)] = harness.database.call("select heartbeat_at from remand.workers")
     harness.clock.now = beat

@@ -15,11 +15,11 @@ from app.engine.breakers import close_breaker, open_breaker
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.engine.sweeps.expire import expire
+from app.engine.sweeps.never_ready import stalled
 from app.engine.sweeps.requeue import requeue
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
 from app.engine.sweeps.stale import stale
-from app.engine.sweeps.stalled import stalled
 from app.store.run_queue import Completed
 from app.store.workflows import lock_workflow
 from remand.errors import PermanentError

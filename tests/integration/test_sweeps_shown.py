@@ -14,7 +14,7 @@ from app.domain.access import Role
 from app.engine import readiness
 from app.engine.context import Engine
 from app.engine.sweeps.runs import NOTE_SECONDS, SweepRuns
-from app.engine.sweeps.standing import INTERVALS, SLACK_SECONDS, SweepStanding, SweepState, sweeps
+from app.engine.sweeps.status import INTERVALS, SLACK_SECONDS, SweepState, SweepStatus, sweeps
 from app.store.ids import new_id
 from beat_schedule import BEAT_SCHEDULE
 from tests.support.clock import FakeClock
@@ -34,7 +34,7 @@ def swept(engine: Engine, name: str = "ring", *, moved: int = 0, error: Exceptio
         SweepRuns(engine, new_id()).run(name, sweep)
 
 
-def standing_of(engine: Engine, name: str = "ring") -> SweepStanding:
+def standing_of(engine: Engine, name: str = "ring") -> SweepStatus:
     return next(one for one in sweeps(engine) if one.name == name)
 
 

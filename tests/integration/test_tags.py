@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import InputInvalid
-from app.engine.submit import Request, submit_many
+from app.engine.submit import SubmitRequest, submit_many
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 
 
 def test_a_workflow_has_the_tags_of_its_submit_and_none_costs_nothing(harness: Harness) -> None:
     harness.publish(shape("one", {"a": ()}))
-    requests = [Request({}, tags=("eu", "vip", "eu")), Request({}), Request({}, tags=('q"uote'[0],))]
+    requests = [
+        SubmitRequest({}, tags=("eu", "vip", "eu")),
+        SubmitRequest({}),
+        SubmitRequest({}, tags=('q"uote'[0],)),
+    ]
 
     answers = submit_many(harness.engine, "t/one", requests, by="test")
 
@@ -24,6 +28,6 @@ def test_what_is_no_tag_is_refused_and_nothing_is_stored(harness: Harness, tags:
     harness.publish(shape("one", {"a": ()}))
 
     with pytest.raises(InputInvalid, match="tag"):
-        submit_many(harness.engine, "t/one", [Request({}), Request({}, tags=tags)], by="test")
+        submit_many(harness.engine, "t/one", [SubmitRequest({}), SubmitRequest({}, tags=tags)], by="test")
 
     assert harness.database.call("select count(*) from remand.workflows") == [(0,)]

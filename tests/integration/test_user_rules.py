@@ -15,8 +15,8 @@ import remand
 from app.config import Settings, load_settings
 from app.domain.errors import ConfigInvalid
 from app.domain.template import load_text
-from app.engine.books import Books, books_of_settings, load_books, unknown_classes
-from app.engine.submit import Request, submit
+from app.engine.rule_sets import RuleSets, books_of_settings, load_books, unknown_classes
+from app.engine.submit import SubmitRequest, submit
 from app.runtime import Runtime
 from app.store import unclassified
 from app.store.ids import new_id
@@ -28,7 +28,7 @@ from remand.rules.user import UserRule
 from tests.support.engine import Harness, publish
 from tests.support.shapes import HANDLER, always, fails, shape
 from tests.support.threads import together, values
-from workers import presence, process
+from workers import heartbeat, process
 
 HarnessWith = Callable[..., Harness]
 
@@ -157,7 +157,7 @@ def run_once(database_url: str, error: BaseException, template: str = "", **sett
     handlers.add(HANDLER, always(error))
     publish(runtime.engine, template or shape("one", {"a": ()}))
     try:
-        submitted = submit(runtime.engine, "t/one", Request({}), by="test")
+        submitted = submit(runtime.engine, "t/one", SubmitRequest({}), by="test")
         runtime.drain(new_id(), handlers=handlers).run("steps")
         return judged(runtime.database, submitted.workflow_id)
     finally:
@@ -330,15 +330,15 @@ def test_a_module_that_fails_when_looked_at_is_told_and_harms_nobody(
 @pytest.fixture
 def starting_worker(
     database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch, no_decorated: None
-) -> Iterator[Callable[..., Books]]:
+) -> Iterator[Callable[..., RuleSets]]:
     """Do what the main process of a worker does before its pool forks."""
     runtimes: list[Runtime] = []
 
-    def prepare(settings: Settings) -> Books:
+    def prepare(settings: Settings) -> RuleSets:
         process.books.cache_clear()
         runtimes.append(Runtime(settings.model_copy(update={"database_url": database_url})))
         monkeypatch.setattr(process, "runtime", lambda: runtimes[-1])
-        presence._prepare()
+        heartbeat._prepare()
         return process.books()
 
     yield prepare
@@ -348,7 +348,7 @@ def starting_worker(
 
 
 def test_a_worker_refuses_to_start_with_every_conflict_and_every_failing_entry_point(
-    starting_worker: Callable[..., Books],
+    starting_worker: Callable[..., RuleSets],
     installed: Callable[..., None],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -411,7 +411,7 @@ def test_the_problems_of_rules_have_stable_codes(installed: Callable[..., None],
 
 
 def test_a_worker_warns_of_classes_that_are_unknown_here_in_settings_and_templates(
-    starting_worker: Callable[..., Books], tmp_path: Path
+    starting_worker: Callable[..., RuleSets], tmp_path: Path
 ) -> None:
     template = tmp_path / "one.yaml"
     steps = {"a": {"rules": [rule("of-step", "permanent", errors="remand.errors.Nothing")]}}

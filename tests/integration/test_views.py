@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.states import DeadLetterStatus
 from app.engine import groups as causes
 from app.engine.operate import (
@@ -30,7 +30,7 @@ from app.engine.operate import (
 from app.engine.statistics import Statistics, statistics
 from app.engine.sweeps.prune import prune
 from app.store import groups
-from app.store.letter_search import triage_page
+from app.store.dead_letter_search import triage_page
 from app.store.session import Database
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness

@@ -18,9 +18,9 @@ from uuid import UUID
 
 import pytest
 
-from app.engine import export, operate
+from app.engine import archive_export, operate
 from app.engine.operate import Who
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.store.archive_runs import DEFAULT
 from app.store.ids import first_id_at
 from app.store.session import Database
@@ -87,7 +87,7 @@ class Year:
     def submit(self, kind: str) -> None:
         ref = {"far": "t/far", "late": "t/late"}.get(kind, "t/order")
         wanted = UUID(int=first_id_at(self.harness.clock.now).int + self.random.getrandbits(60))
-        submit(self.engine, ref, Request({"kind": kind}, id=wanted), by="test")
+        submit(self.engine, ref, SubmitRequest({"kind": kind}, id=wanted), by="test")
         self.submitted[wanted] = kind
 
     def day(self, number: int) -> None:
@@ -125,11 +125,11 @@ class Year:
 
     def store(self) -> None:
         """Export what is long over, and drop it from the database."""
-        for name in export.unexported(self.engine):
+        for name in archive_export.unexported(self.engine):
             month = None if name == DEFAULT else datetime.strptime(name, "%Y_%m").replace(tzinfo=UTC)
             if month is not None and month < self.harness.clock.now - ONLINE:
-                export.export(self.engine, name, self.folder, ANN)
-                export.drop(self.engine, name, ANN)
+                archive_export.export(self.engine, name, self.folder, ANN)
+                archive_export.drop(self.engine, name, ANN)
                 self.exported.append(name)
 
     def in_files(self) -> Iterator[dict[str, Any]]:

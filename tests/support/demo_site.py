@@ -16,7 +16,7 @@ import uvicorn
 
 from app.config import Settings
 from app.domain.access import Role
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.engine import access, breakers, pauses, redrive
 from app.engine.operate import Who
 from app.runtime import Runtime

@@ -20,10 +20,10 @@ from app.engine.executor import Executor
 from app.engine.fail import Applied, drain_failures
 from app.engine.leases import lease_slack
 from app.engine.routing import Routing
-from app.engine.submit import Request, submit, submit_many
+from app.engine.submit import SubmitRequest, submit, submit_many
 from app.engine.sweeps.rescue import Rescued, rescue
 from app.engine.sweeps.ring import Rung, ring
-from app.store import dlq, steps, workflows
+from app.store import dead_letters, steps, workflows
 from app.store.ids import new_id
 from app.store.run_queue import RunQueue
 from app.store.session import Database
@@ -180,10 +180,10 @@ class Harness:
         publish(self.engine, yaml_text)
 
     def submit(self, ref: str, input: Any = None, **request: Any) -> UUID:  # noqa: A002 - as Request calls it
-        return submit(self.engine, ref, Request(input, **request), by="test").workflow_id
+        return submit(self.engine, ref, SubmitRequest(input, **request), by="test").workflow_id
 
     def submit_many(self, ref: str, inputs: Iterable[Any]) -> list[UUID]:
-        requests = [Request(one) for one in inputs]
+        requests = [SubmitRequest(one) for one in inputs]
         return [one.workflow_id for one in submit_many(self.engine, ref, requests, by="test")]
 
     def drain(self, queue: str = "steps") -> Drained:
@@ -252,11 +252,11 @@ class Harness:
         moves = workflows.moves_of(self.database, workflow_id)
         return [one.event for one in moves if one.step == step]
 
-    def open_letter(self, workflow_id: UUID) -> dlq.DeadLetter:
+    def open_letter(self, workflow_id: UUID) -> dead_letters.DeadLetter:
         """Return the one open entry of a workflow."""
-        [letter] = dlq.list_dead_letters(self.database, workflow_id=workflow_id)
+        [letter] = dead_letters.list_dead_letters(self.database, workflow_id=workflow_id)
         return letter
 
-    def letters(self, workflow_id: UUID) -> list[dlq.DeadLetter]:
+    def letters(self, workflow_id: UUID) -> list[dead_letters.DeadLetter]:
         """Return every entry of a workflow, newest first."""
-        return dlq.list_dead_letters(self.database, workflow_id=workflow_id, statuses=())
+        return dead_letters.list_dead_letters(self.database, workflow_id=workflow_id, statuses=())

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from app.config import load_settings
-from app.engine.submit import Request, submit
+from app.engine.submit import SubmitRequest, submit
 from app.runtime import Runtime
 
 
@@ -23,4 +23,4 @@ class DeadlyBell:
 
 
 if __name__ == "__main__":
-    submit(Runtime(load_settings(), bell=DeadlyBell()).engine, sys.argv[1], Request({}), by="killed")
+    submit(Runtime(load_settings(), bell=DeadlyBell()).engine, sys.argv[1], SubmitRequest({}), by="killed")

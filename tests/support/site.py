@@ -26,7 +26,7 @@ from app.config import Settings
 from app.embedded import launch
 from app.engine.operate import Who, cancel
 from app.engine.publish import publish
-from app.engine.submit import Request, submit, submit_many
+from app.engine.submit import SubmitRequest, submit, submit_many
 from app.runtime import Runtime
 from app.store import workers
 from app.store.steps import Attempt, Step, attempts_of, steps_of
@@ -288,10 +288,10 @@ class Site:
 
     def submit(self, ref: str = "site/one", **parts: Any) -> UUID:
         """Submit a workflow whose steps play these parts."""
-        return submit(self.engine, ref, Request(parts), by="test").workflow_id
+        return submit(self.engine, ref, SubmitRequest(parts), by="test").workflow_id
 
     def submit_many(self, count: int, ref: str = "site/one", **parts: Any) -> list[UUID]:
-        answers = submit_many(self.engine, ref, [Request(parts)] * count, by="test")
+        answers = submit_many(self.engine, ref, [SubmitRequest(parts)] * count, by="test")
         return [answer.workflow_id for answer in answers]
 
     def release(self, name: str = "all") -> None:

@@ -12,7 +12,7 @@ from uuid import UUID
 import psycopg2.extensions
 import sqlalchemy as sa
 
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.engine import redrive
 from app.engine.operate import Who
 from app.engine.redrive import Options

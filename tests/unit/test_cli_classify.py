@@ -15,7 +15,7 @@ import pytest
 
 from app.cli.invoke import run
 from app.cli.render.rule_draft import draft, pattern_of
-from app.domain.rules import RuleSpec
+from app.domain.user_rules import RuleSpec
 from remand.classify import classify
 from remand.failure import capture
 from remand.rules import BOOK, FAMILIES, user

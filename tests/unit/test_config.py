@@ -17,7 +17,7 @@ from app.config import (
 from app.config.web import WebSettings
 from app.domain.errors import ConfigInvalid, Problem
 from app.domain.retry import RetryOverrides
-from app.domain.rules import RuleSpec
+from app.domain.user_rules import RuleSpec
 
 
 @pytest.fixture

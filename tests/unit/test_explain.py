@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import remand
 from remand.classify import classify
+from remand.classify_context import Considered
 from remand.explain import Code, Explanation, explain
 from remand.judge import STAGES
-from remand.look import Considered
 from remand.rules import BOOK
 from remand.rules.user import FunctionRule, UserRule
 

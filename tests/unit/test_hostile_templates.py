@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InputInvalid, TemplateInvalid
+from app.domain.json_schema import TooMuchWork, errors_of
 from app.domain.patterns import PatternInvalid, compile_pattern, published_pattern
-from app.domain.schema import TooMuchWork, errors_of
 from app.domain.template import from_definition, load_text, to_definition, validate_input
 from app.domain.template.source import MAX_PROBLEMS
 

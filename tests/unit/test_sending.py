@@ -25,7 +25,7 @@ from urllib3.exceptions import (
 )
 
 from remand.failure import capture
-from remand.sending import is_nothing_sent
+from remand.not_sent import is_nothing_sent
 from tests.support.lookalikes import fake_class
 
 POOL = urllib3.HTTPSConnectionPool("shop.example")

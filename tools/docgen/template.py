@@ -24,9 +24,9 @@ from app.domain.retry import (
     LinearOverrides,
     RetryOverrides,
 )
-from app.domain.rules import RuleSpec
 from app.domain.staleness import LifecycleOverrides
 from app.domain.template.model import DeadLetterSpec, StepSpec, Template
+from app.domain.user_rules import RuleSpec
 
 
 class Key(NamedTuple):

@@ -17,10 +17,10 @@ from app.cli.render.output import now, size, table
 from app.cli.render.wording import command, counted, next_steps
 from app.domain.page import Page
 from app.domain.retention import Stay, Way
-from app.engine.archive import Deferral, Planned, Swept, plan, run, status
-from app.engine.archive import Standing as ArchiveStanding
-from app.engine.export import Exported, drop, export, unexported
-from app.engine.restore import Restored, restore, restore_period
+from app.engine.archive import ArchiveResult, Deferral, Planned, plan, run, status
+from app.engine.archive import ArchiveStatus as ArchiveStanding
+from app.engine.archive_export import Exported, drop, export, unexported
+from app.engine.archive_restore import Restored, restore, restore_period
 from app.store import archive_runs
 from app.store.archive_runs import Run
 from app.store.workflows import find_workflow
@@ -183,8 +183,8 @@ def _exported(one: Exported) -> str:
     return f"period {one.period}: {counted(one.workflows, 'workflow')} written to {one.place}"
 
 
-def _fields(swept: Swept) -> dict[str, object]:
-    return {name: getattr(swept, name) for name in Swept.__slots__}
+def _fields(swept: ArchiveResult) -> dict[str, object]:
+    return {name: getattr(swept, name) for name in ArchiveResult.__slots__}
 
 
 def _planned(planned: Sequence[Planned]) -> list[RenderableType]:
@@ -204,7 +204,7 @@ def _staying(one: Planned) -> str:
     return ", ".join(f"{count} {_STAYS[why]}" for why, count in one.stay.items())
 
 
-def _swept(swept: Swept) -> list[RenderableType]:
+def _swept(swept: ArchiveResult) -> list[RenderableType]:
     if not swept.is_alone:
         return ["another run is under way: it does what there is to do"]
     told = f"{counted(swept.workflows, 'workflow')} archived"

@@ -23,10 +23,10 @@ from app.cli.synthetic_error import (
 )
 from app.domain.errors import ClassNotFound, HandlerNotFound
 from app.domain.retry import resolve_retry
-from app.engine.books import Books, books_of_settings, load_books
+from app.engine.rule_sets import RuleSets, books_of_settings, load_books
 from app.runtime import import_handlers
 from remand.explain import Explanation, explain
-from remand.sending import is_nothing_sent
+from remand.not_sent import is_nothing_sent
 
 _ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified, --forget"
 
@@ -129,7 +129,7 @@ def classify_(
         _explain(cli, failure, by_name=by_name or traceback is not None, verbose=verbose)
 
 
-def books(cli: Cli) -> Books:
+def books(cli: Cli) -> RuleSets:
     """Return the rules as a worker would gather them; without those of code where that cannot be imported."""
     try:
         import_handlers(cli.given.handlers)

@@ -13,8 +13,8 @@ from app.cli.render.explanation import RenderedExplanation, render_explanation
 from app.cli.render.output import age, facts, now, short, span, state, table
 from app.cli.render.rule_draft import draft
 from app.domain.errors import FingerprintNotFound, InputInvalid, StepNotFound
-from app.engine.books import Books
 from app.engine.routing import Routing
+from app.engine.rule_sets import RuleSets
 from app.store.steps import Attempt, attempts_of, get_step
 from app.store.unclassified import Unclassified, forget, list_unclassified
 from app.store.workflows import find_workflow
@@ -22,7 +22,7 @@ from remand.failure import Failure
 from remand.rejudge import explain_recorded
 
 
-def show_attempt(cli: Cli, books: Books, workflow: str, step: str, number: int, *, verbose: bool) -> None:
+def show_attempt(cli: Cli, books: RuleSets, workflow: str, step: str, number: int, *, verbose: bool) -> None:
     """Answer with what was decided on a stored attempt, and with what today's rules say of its failure.
 
     Raises:

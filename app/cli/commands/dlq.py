@@ -14,14 +14,14 @@ from app.cli.commands.redrive_options import OpenedFor
 from app.cli.context import After, Cli, Group, Limit
 from app.cli.render.attempts import Verbose, attempt_table, traceback
 from app.cli.render.output import age, facts, now, short, short_ids, state, table
+from app.domain.dead_letter_filter import OPEN, LetterFilter
 from app.domain.dead_letters import DEFAULT_QUEUE, possible_verbs
-from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.states import DeadLetterStatus, DeadReason
-from app.engine.masks import masked
+from app.engine.masking import masked
 from app.engine.suggest import Suggestion, suggestions_for
-from app.store.dlq import DeadLetter, Note, find_dead_letter, notes_of
+from app.store.dead_letter_search import LetterRow, list_page
+from app.store.dead_letters import DeadLetter, Note, find_dead_letter, notes_of
 from app.store.groups import find_group
-from app.store.letter_search import LetterRow, list_page
 from app.store.steps import Attempt, attempts_of
 from app.store.workflows import find_workflow
 

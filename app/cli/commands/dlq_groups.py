@@ -17,10 +17,10 @@ from app.cli.render.wording import command, counted, next_steps
 from app.domain.instants import read_instant
 from app.domain.states import GroupState
 from app.engine import groups as engine
-from app.engine.groups import Standing
+from app.engine.groups import GroupStatus
 from app.engine.suggest import Suggestion, suggestions
 from app.store import groups as store
-from app.store.dlq import Note
+from app.store.dead_letters import Note
 from app.store.groups import Group as LetterGroup
 
 GROUP = Group("dlq group", "One cause of dead letters: look at it, take it, note, resolve.")
@@ -120,7 +120,7 @@ def _fields(group: LetterGroup) -> dict[str, Any]:
     return {name: getattr(group, name) for name in LetterGroup.__slots__}
 
 
-def _heading(standing: Standing) -> RenderableType:
+def _heading(standing: GroupStatus) -> RenderableType:
     at, group = now(), standing.group
     share = "–" if standing.hit_share is None else f"{standing.hit_share:.1%} of the template's, last 24 h"
     seen = f"first {age(group.first_at, at)} ago, last {age(group.last_at, at)} ago"

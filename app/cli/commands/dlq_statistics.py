@@ -17,13 +17,13 @@ from app.cli.commands.dlq import GROUP as DLQ
 from app.cli.commands.dlq_groups import bars
 from app.cli.context import ROOT, RUN, After, Cli, Limit
 from app.cli.render.output import age, facts, now, short_ids, span, state, table
-from app.domain.letter_filter import LetterFilter
-from app.engine.limits import live_workers
+from app.domain.dead_letter_filter import LetterFilter
 from app.engine.statistics import Statistics, statistics
+from app.engine.worker_limits import live_workers
 from app.resources.breakers import breakers
 from app.resources.queues import Queue, queues
-from app.store import groups, standing
-from app.store.letter_search import LetterRow, triage_page
+from app.store import groups, live_work
+from app.store.dead_letter_search import LetterRow, triage_page
 from app.store.statistics import Count
 
 _COUNTED = 10_000
@@ -147,7 +147,7 @@ def top(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
         found_queues = queues(cli.engine)
         workers = live_workers(cli.engine)
         gating = [one for one in breakers(cli.engine) if one.is_gating]
-        states = standing.live_by_state(cli.database, _COUNTED)
+        states = live_work.live_by_state(cli.database, _COUNTED)
         found = groups.list_page(cli.database, order="largest", limit=8).items
         value = {
             "open_letters": told.open,

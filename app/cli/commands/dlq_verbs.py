@@ -15,10 +15,10 @@ from app.cli.dry_run import DryRun, answer_dry_run
 from app.cli.render.output import short
 from app.cli.render.wording import command, decided, follow, next_steps
 from app.engine import operate
-from app.engine.by_hand import open_letter_by_hand
 from app.engine.context import Engine
 from app.engine.operate import Decided
-from app.store.dlq import DeadLetter, find_dead_letter, get_dead_letter
+from app.engine.operate.open_by_hand import open_dead_letter
+from app.store.dead_letters import DeadLetter, find_dead_letter, get_dead_letter
 from app.store.workflows import find_workflow
 
 __all__ = ["GROUP"]
@@ -72,9 +72,9 @@ def add(
     found = find_workflow(cli.database, workflow)
     who = cli.who(by, reason)
     if dry_run:
-        answer_dry_run(cli, found.id, lambda engine: open_letter_by_hand(engine, found.id, who))
+        answer_dry_run(cli, found.id, lambda engine: open_dead_letter(engine, found.id, who))
         return
-    answer = open_letter_by_hand(cli.engine, found.id, who)
+    answer = open_dead_letter(cli.engine, found.id, who)
     letter = find_dead_letter(cli.database, str(found.id))
     cli.out.answer(
         _answered(letter.id, answer),

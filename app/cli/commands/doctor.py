@@ -15,11 +15,11 @@ from app.cli.render.wording import counted
 from app.connections import LateBell, has_urls
 from app.domain.queues import MAINTENANCE, advice
 from app.embedded import binaries
-from app.engine import notices, overview, readiness
-from app.engine.limits import live_workers
+from app.engine import notification_targets, overview, readiness
 from app.engine.overview import BreakerStanding, QueueStanding
-from app.engine.sweeps import standing
-from app.engine.sweeps.standing import SweepStanding, SweepState
+from app.engine.sweeps import status
+from app.engine.sweeps.status import SweepState, SweepStatus
+from app.engine.worker_limits import live_workers
 from app.store.diagnosis import Waiting
 from app.store.workers import WorkerRow
 from remand.errors import RemandError
@@ -68,7 +68,7 @@ def _service(cli: Cli) -> Iterator[Finding]:
     wanted = all_queues(cli.runtime)
     yield from _queues(wanted, live)
     yield from _declared(cli, wanted)
-    found = standing.sweeps(cli.engine)
+    found = status.sweeps(cli.engine)
     yield _beat(cli, next(one for one in found if one.name == "ring"), live)
     yield from _sweeps(found)
     yield from _partitions(cli)
@@ -108,7 +108,7 @@ def _declared(cli: Cli, wanted: Sequence[str]) -> Iterator[Finding]:
         yield Finding("queues", "warn", f"{queue} was declared by somebody else: {how}", advice(queue))
 
 
-def _beat(cli: Cli, ring: SweepStanding, live: Sequence[WorkerRow]) -> Finding:
+def _beat(cli: Cli, ring: SweepStatus, live: Sequence[WorkerRow]) -> Finding:
     if readiness.is_ringing(cli.engine, ring):
         return Finding("beat", "ok", readiness.told_of(ring))
     told = "no sweep is seen" if ring.run is None else readiness.told_of(ring)
@@ -119,7 +119,7 @@ def _beat(cli: Cli, ring: SweepStanding, live: Sequence[WorkerRow]) -> Finding:
     return Finding("beat", "fail", f"{told}: retries do not wake", "start one: remand beat")
 
 
-def _sweeps(found: Sequence[SweepStanding]) -> Iterator[Finding]:
+def _sweeps(found: Sequence[SweepStatus]) -> Iterator[Finding]:
     """Tell of sweeps that fail or are overdue; of the ring sweep `_beat` tells."""
     bad = [one for one in found if not one.is_well and one.name != "ring"]
     for one in bad:
@@ -141,7 +141,7 @@ def _partitions(cli: Cli) -> Iterator[Finding]:
 def _targets(cli: Cli) -> Iterator[Finding]:
     """Tell of targets of notices that do not take them; without any there is nothing to say."""
     known = {one.name for one in cli.settings.notify.targets}
-    for one in notices.standings(cli.engine):
+    for one in notification_targets.standings(cli.engine):
         if one.name not in known:
             told = f"{counted(one.pending + one.given_up, 'notice')} for {one.name}, which no setting names"
             yield Finding("notify", "ok", told)

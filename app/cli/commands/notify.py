@@ -13,12 +13,12 @@ from app.cli.context import After, By, Cli, Group, Limit, Reason
 from app.cli.render.output import age, now, short, table
 from app.cli.render.wording import command, counted, next_steps
 from app.domain.errors import NotificationNotFound
-from app.domain.messages import Delivered
-from app.domain.notices import DeliveryState
-from app.engine import notices
-from app.store import notice_lists
+from app.domain.notification_messages import Delivered
+from app.domain.notifications import DeliveryState
+from app.engine import notification_targets
+from app.store import notification_lists
 from app.store.ids import find_id
-from app.store.notice_lists import Notification, TargetStanding
+from app.store.notification_lists import Notification, TargetStatus
 
 GROUP = Group("notify", "See whether notices reach their targets; try one, send again what was given up.")
 _STYLE = {DeliveryState.PENDING: "yellow", DeliveryState.SENT: "green", DeliveryState.GIVEN_UP: "red"}
@@ -43,8 +43,10 @@ def list_(
     limit: Limit = 50,
 ) -> None:
     """List the targets, how each fares, and the notices: newest first, with why a try failed."""
-    targets = notices.standings(cli.engine)
-    page = notice_lists.list_page(cli.database, states=state or (), target=target, after=after, limit=limit)
+    targets = notification_targets.standings(cli.engine)
+    page = notification_lists.list_page(
+        cli.database, states=state or (), target=target, after=after, limit=limit
+    )
     steps = [command("remand notify retry", one.name) for one in targets if one.given_up]
     cli.out.answer_page(
         page,
@@ -63,7 +65,7 @@ def list_(
 )
 def test(cli: Cli, target: Target) -> None:
     """Send a target a message that says it is a test, now and once, with the settings of this shell."""
-    outcome = notices.try_target(cli.engine, target)
+    outcome = notification_targets.try_target(cli.engine, target)
     delivered = isinstance(outcome, Delivered)
     said = outcome.answer if isinstance(outcome, Delivered) else outcome.why
     told = Text(f"{target} took it: {said}" if delivered else f"{target} did not take it: {said}")
@@ -93,12 +95,12 @@ def retry(
 ) -> None:
     """Have sent again what was given up, under the same ids; the sweep sends it."""
     only = [find_id(cli.database, "notifications", one, NotificationNotFound) for one in notice or ()]
-    count = notices.retry(cli.engine, target, cli.who(by, reason), only)
+    count = notification_targets.retry(cli.engine, target, cli.who(by, reason), only)
     told = f"{counted(count, 'notice')} will be sent again" if count else "nothing was given up"
     cli.out.answer({"target": target, "count": count}, told)
 
 
-def _targets(found: Sequence[TargetStanding]) -> RenderableType:
+def _targets(found: Sequence[TargetStatus]) -> RenderableType:
     at = now()
     return table(
         "target", "last took one", "waiting", "given up", "failures in a row", "next not before",

@@ -13,8 +13,8 @@ import typer
 from app.cli.arguments import read_since
 from app.cli.context import Cli
 from app.cli.render.output import now
+from app.domain.dead_letter_filter import OPEN, LetterFilter
 from app.domain.errors import DeadLetterNotFound, GroupNotFound, InputInvalid
-from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.redrive import RedriveVerb
 from app.domain.states import DeadReason
 from app.store.ids import find_id

@@ -16,7 +16,7 @@ from app.domain.page import Page
 from app.domain.staleness import Health
 from app.engine import staleness
 from app.engine.sweeps.stale import stale as sweep
-from app.store.staleness import Standing
+from app.store.staleness import WorkflowStaleness
 
 _STYLE = {Health.STALE: "red", Health.WARNING: "yellow", Health.HEALTHY: "green"}
 
@@ -54,11 +54,11 @@ def stale(
         cli.out.answer(swept, Text(told), next_steps(command("remand dlq list")))
 
 
-def _answer(cli: Cli, page: Page[Standing]) -> None:
+def _answer(cli: Cli, page: Page[WorkflowStaleness]) -> None:
     cli.out.answer_page(page, _listing(page.items) if page.items else Text("nothing is stale"))
 
 
-def _listing(found: Sequence[Standing]) -> RenderableType:
+def _listing(found: Sequence[WorkflowStaleness]) -> RenderableType:
     at = now()
     ends = short_ids(one.workflow_id for one in found)
     return table(
@@ -78,6 +78,6 @@ def _listing(found: Sequence[Standing]) -> RenderableType:
     )  # fmt: skip
 
 
-def _why(one: Standing) -> str:
+def _why(one: WorkflowStaleness) -> str:
     where = f" in {one.queue}" if one.queue is not None else ""
     return f"{one.why}{where} for {age(one.since, at=now())}"

@@ -19,7 +19,7 @@ from app.cli.render.output import age, facts, json_text, now, short, state
 from app.cli.render.wording import decided, follow, held_by
 from app.engine import operate
 from app.engine.context import Engine
-from app.engine.masks import masked
+from app.engine.masking import masked
 from app.engine.operate import Decided
 from app.store.steps import Step, attempts_of, get_step
 from app.store.workflows import find_workflow

@@ -16,7 +16,7 @@ from app.cli.exits import EXIT_CODES
 from app.cli.render.output import short, state
 from app.cli.render.wording import command, next_steps
 from app.domain.states import WorkflowState
-from app.engine.submit import Request, submit_many
+from app.engine.submit import SubmitRequest, submit_many
 from app.store.workflows import Submitted
 
 MOST_AT_ONCE = 100_000
@@ -64,7 +64,7 @@ def submit(
     """Submit a workflow of a published template, or --count of them, in one transaction each 500."""
     if count > 1 and (key is not None or id is not None):
         raise typer.BadParameter("--count makes several: a --key or --id names one")
-    request = Request(read_json(input, "input"), key, priority, _uuid7(id), tuple(tag or ()))
+    request = SubmitRequest(read_json(input, "input"), key, priority, _uuid7(id), tuple(tag or ()))
     answers = submit_many(cli.engine, template, [request] * count, by=decider(by))
     states = wait_for(cli, [one.workflow_id for one in answers], timeout) if wait else {}
     told = [_fields(one, states) for one in answers]

@@ -18,8 +18,8 @@ from app.domain.errors import HandlerNotFound
 from app.domain.page import Page
 from app.domain.template import Template, all_rule_layers, load_paths, to_definition
 from app.engine import operate
-from app.engine.books import unknown_classes
 from app.engine.publish import publish as publish_templates
+from app.engine.rule_sets import unknown_classes
 from app.runtime import import_handlers
 from app.store.pauses import paused_templates
 from app.store.templates import PublishedTemplate

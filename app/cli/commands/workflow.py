@@ -21,8 +21,8 @@ from app.cli.render.wording import command, next_steps
 from app.domain.errors import WaitTimedOut
 from app.domain.page import Page
 from app.domain.states import WorkflowState
-from app.engine.masks import masked
-from app.store.dlq import DeadLetter, list_dead_letters
+from app.engine.masking import masked
+from app.store.dead_letters import DeadLetter, list_dead_letters
 from app.store.steps import steps_of
 from app.store.workflow_search import WorkflowFilter, search
 from app.store.workflows import Move, Workflow, find_workflow, moves_of, states_of

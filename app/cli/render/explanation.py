@@ -13,8 +13,8 @@ from rich.text import Text
 from app.cli.render.output import facts, span, table
 from app.domain.decide import Dead, EndedAttempt, Planned, route, schedule
 from app.domain.retry import RetrySpec
+from remand.classify_context import Considered
 from remand.explain import Explanation
-from remand.look import Considered
 from remand.rules import RuleBook
 from remand.verdict import Classification
 

@@ -43,7 +43,11 @@ def looks_at(rule: Rule) -> str:
         looked = {"type": "class", "base": "class, after codes", "fallback": "class, last"}[rule.kind]
     else:
         looked = {"text": "message", "flag": "flag"}.get(rule.kind, f"code: {rule.kind}")
-    return looked + (" and wait asked for" if rule.asked else "") + (" and message" * (_has_text(rule)))
+    return (
+        looked
+        + (" and wait asked for" if rule.needs_retry_after else "")
+        + (" and message" * (_has_text(rule)))
+    )
 
 
 def _has_text(rule: Rule) -> bool:
@@ -62,7 +66,7 @@ def keys_of(rule: Rule) -> list[str]:
 def _fields(family: str, rule: Rule) -> dict[str, Any]:
     return {
         "name": rule.name, "family": family, "kind": rule.kind, "keys": list(rule.keys), "text": rule.text,
-        "asked": rule.asked, "category": rule.category, "policy": rule.policy,
+        "asked": rule.needs_retry_after, "category": rule.category, "policy": rule.policy,
         "confidence": rule.confidence, "reason": rule.reason, "source": rule.source,
     }  # fmt: skip
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from app.dashboard import forms
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.states import GroupState
 from app.engine import groups as verbs
 from app.engine.context import Engine
@@ -21,7 +21,7 @@ from app.engine.operate import Who
 from app.engine.statistics import statistics
 from app.engine.suggest import suggestions
 from app.store import groups as store
-from app.store.letter_search import list_page
+from app.store.dead_letter_search import list_page
 from app.web.identity import require
 
 router = APIRouter()

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from app.dashboard import forms
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import WorkflowNotFound
-from app.domain.letter_filter import LetterFilter
 from app.domain.states import CATEGORIES, DeadLetterStatus, DeadReason
 from app.engine import operate
 from app.engine.context import Engine
@@ -24,8 +24,8 @@ from app.engine.suggest import suggestions_for
 from app.store import groups
 from app.store.audit import Filter
 from app.store.audit import list_page as audited
-from app.store.dlq import DeadLetter, get_dead_letter, notes_of
-from app.store.letter_search import count, list_page, triage_page
+from app.store.dead_letter_search import count, list_page, triage_page
+from app.store.dead_letters import DeadLetter, get_dead_letter, notes_of
 from app.store.steps import attempts_of, steps_of
 from app.store.workflows import get_workflow
 from app.web.identity import require

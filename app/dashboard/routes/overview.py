@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
-from app.engine.limits import live_workers
 from app.engine.statistics import statistics
+from app.engine.worker_limits import live_workers
 from app.resources.breakers import breakers
 from app.resources.queues import queues
-from app.store import groups, standing
+from app.store import groups, live_work
 from app.web.identity import require
 
 router = APIRouter()
@@ -32,7 +32,7 @@ def overview_page(request: Request) -> Response:
         now = engine.now(connection)
     figures = statistics(engine)
     since = now - timedelta(seconds=_STRETCH_SECONDS * _STRETCHES)
-    lately = standing.ended_lately(engine.database, since, now, _STRETCH_SECONDS)
+    lately = live_work.ended_lately(engine.database, since, now, _STRETCH_SECONDS)
     return show(
         request,
         "overview.html",
@@ -40,9 +40,9 @@ def overview_page(request: Request) -> Response:
         queues=queues(engine),
         breakers=breakers(engine),
         workers=live_workers(engine),
-        states=standing.live_by_state(engine.database, _COUNTED),
+        states=live_work.live_by_state(engine.database, _COUNTED),
         counted=_COUNTED,
-        still=standing.longest_standing(engine.database, 5),
+        still=live_work.longest_standing(engine.database, 5),
         largest=groups.list_page(engine.database, order="largest", limit=5).items,
         attempts=[one.attempts for one in lately],
         # The stretch that has just begun is not whole yet.

@@ -16,7 +16,7 @@ from app.domain.errors import InputInvalid
 from app.domain.redrive import RedriveState, RedriveVerb
 from app.engine import redrive
 from app.engine.redrive import Options
-from app.store.letter_search import count
+from app.store.dead_letter_search import count
 from app.web.identity import require
 
 router = APIRouter()

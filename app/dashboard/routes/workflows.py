@@ -20,15 +20,15 @@ from app.dashboard.lookup import Place, places
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
 from app.domain.dag import levels
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import AmbiguousId, InputInvalid, WorkflowNotFound
-from app.domain.letter_filter import LetterFilter
 from app.domain.states import WorkflowState
 from app.engine import operate
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import workflow_search
-from app.store.letter_search import LetterRow
-from app.store.letter_search import list_page as letters_page
+from app.store.dead_letter_search import LetterRow
+from app.store.dead_letter_search import list_page as letters_page
 from app.store.steps import Step, attempts_of, get_step, steps_of
 from app.store.workflow_search import WorkflowFilter
 from app.store.workflows import find_workflow, get_workflow, moves_of

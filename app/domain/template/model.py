@@ -16,8 +16,8 @@ from app.domain.jsonvalue import canonical_json
 from app.domain.queues import STEPS
 from app.domain.retention import ArchiveOverrides
 from app.domain.retry import RetryOverrides, Seconds
-from app.domain.rules import MAX_RULES, RuleSpec
 from app.domain.staleness import LifecycleOverrides
+from app.domain.user_rules import MAX_RULES, RuleSpec
 from remand.rules.user import UserRule
 
 MAX_STEPS: Final = 10_000

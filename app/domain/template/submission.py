@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 from app.domain.errors import IdentityInvalid, InputInvalid, InputTooLarge, JsonInvalid, JsonTooLarge
+from app.domain.json_schema import TooMuchWork, errors_of
 from app.domain.jsonvalue import canonical_json, encode, first_problem, path_text
 from app.domain.patterns import PatternInvalid
-from app.domain.schema import TooMuchWork, errors_of
 from app.domain.template.model import Template
 
 _KINDS: Final = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
-from app.domain import retry, rules
+from app.domain import retry, user_rules
 from app.domain.dead_letters import AutoRequeueOverrides
 from app.domain.jsonvalue import Path
 from app.domain.template.model import MAX_STEPS, DeadLetterSpec, StepSpec, Template
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MODELS: Final[dict[str, type[BaseModel]]] = {
     "steps": StepSpec,
-    "rules": rules.RuleSpec,
+    "rules": user_rules.RuleSpec,
     "dead_letters": DeadLetterSpec,
     "auto_requeue": AutoRequeueOverrides,
     "retry": retry.RetryOverrides,
@@ -131,7 +131,7 @@ def _other(path: Path, error: ErrorDetails) -> tuple[str, str]:
         case "too_short":
             return "is empty; a template needs at least one step", "no_steps"
         case "too_long" if path[-1] == "rules":
-            return f"has more than {rules.MAX_RULES:,} rules", "too_many_rules"
+            return f"has more than {user_rules.MAX_RULES:,} rules", "too_many_rules"
         case "too_long":
             return f"has more than {MAX_STEPS:,} steps; split the workflow", "too_many_steps"
         case _:

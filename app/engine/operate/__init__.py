@@ -1,20 +1,21 @@
 """The verbs of people, a file for each noun; `turn.py` is what they share."""
 
 from app.engine.operate.branches import restart_from, skip_step
-from app.engine.operate.investigation import (
-    assign_letter,
-    label_letter,
-    link_letter,
-    merge_letter_metadata,
-    release_letter,
-)
-from app.engine.operate.letters import (
+from app.engine.operate.context import Decided, Who
+from app.engine.operate.dead_letters import (
     cancel_letter,
     claim_letter,
     give_up_letter,
     note_letter,
     requeue_letter,
     resolve_letter,
+)
+from app.engine.operate.investigation import (
+    assign_letter,
+    label_letter,
+    link_letter,
+    merge_letter_metadata,
+    release_letter,
 )
 from app.engine.operate.pausing import (
     Paused,
@@ -25,7 +26,6 @@ from app.engine.operate.pausing import (
 )
 from app.engine.operate.preview import Preview, StepChange, preview
 from app.engine.operate.steps import KEEP, complete_step, resolve_step, retry_step
-from app.engine.operate.turn import Decided, Who
 from app.engine.operate.workflows import cancel
 
 __all__ = [

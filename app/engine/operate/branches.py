@@ -9,11 +9,10 @@ from app.domain.branch import restarted_with, skipped_with
 from app.domain.errors import IllegalMove
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
 from app.engine.context import Engine
-from app.engine.operate.steps import decide
-from app.engine.operate.turn import (
+from app.engine.operate.context import (
     LIVE_STEP,
     Decided,
-    Turn,
+    Operation,
     Who,
     illegal,
     illegal_step,
@@ -21,7 +20,8 @@ from app.engine.operate.turn import (
     rearm,
     state_of,
 )
-from app.store import repairs
+from app.engine.operate.steps import decide
+from app.store import operator_moves
 
 _UNDER_WAY = (
     StepState.IN_PROGRESS,
@@ -42,24 +42,24 @@ def skip_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided
         IllegalMove: the step has ended.
     """
 
-    def act(turn: Turn) -> list[str]:
-        state = state_of(turn.connection, workflow_id, step)
+    def act(operation: Operation) -> list[str]:
+        state = state_of(operation.connection, workflow_id, step)
         if state not in LIVE_STEP:
-            raise illegal_step(turn, step, state, "it has ended already")
-        names = skipped_with(repairs.parents_of(turn.connection, workflow_id), step)
-        repairs.leave_queue(turn.connection, workflow_id, *names)
-        repairs.move_steps(
-            turn.connection,
+            raise illegal_step(operation, step, state, "it has ended already")
+        names = skipped_with(operator_moves.parents_of(operation.connection, workflow_id), step)
+        operator_moves.leave_queue(operation.connection, workflow_id, *names)
+        operator_moves.move_steps(
+            operation.connection,
             workflow_id,
             names,
             [str(one) for one in LIVE_STEP],
             ("skip", StepState.RESOLVED_MANUALLY),
-            by=turn.who.by,
-            reason=turn.who.reason,
-            now=turn.now,
+            by=operation.who.by,
+            reason=operation.who.reason,
+            now=operation.now,
         )
         if state is StepState.ERROR:
-            rearm(turn, names)
+            rearm(operation, names)
         return []
 
     return decide(
@@ -75,30 +75,35 @@ def restart_from(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Deci
         IllegalMove: the workflow has ended for good, the step has never run, or one of the steps is running.
     """
 
-    def act(turn: Turn) -> Sequence[str]:
-        names = _may_restart(turn, step)
-        repairs.restart_steps(
-            turn.connection, workflow_id, names, by=turn.who.by, reason=turn.who.reason, now=turn.now
+    def act(operation: Operation) -> Sequence[str]:
+        names = _may_restart(operation, step)
+        operator_moves.restart_steps(
+            operation.connection,
+            workflow_id,
+            names,
+            by=operation.who.by,
+            reason=operation.who.reason,
+            now=operation.now,
         )
         return []
 
     return decide(engine, workflow_id, step, who, act, verb="restart", closing=DeadLetterStatus.REQUEUED)
 
 
-def _may_restart(turn: Turn, step: str) -> list[str]:
+def _may_restart(operation: Operation, step: str) -> list[str]:
     """Return the steps to restart. Raises IllegalMove."""
-    if turn.workflow.state in _FOR_GOOD:
-        raise illegal(turn.workflow, "restart", "what has ended so is final; submit it again")
-    state = state_of(turn.connection, turn.workflow.id, step)
+    if operation.workflow.state in _FOR_GOOD:
+        raise illegal(operation.workflow, "restart", "what has ended so is final; submit it again")
+    state = state_of(operation.connection, operation.workflow.id, step)
     if state in (StepState.PENDING, StepState.ENQUEUED, StepState.CANCELLED):
-        raise illegal_step(turn, step, state, "there is nothing to run again yet")
-    states = repairs.states_of_steps(turn.connection, turn.workflow.id)
-    names = restarted_with(repairs.parents_of(turn.connection, turn.workflow.id), step)
+        raise illegal_step(operation, step, state, "there is nothing to run again yet")
+    states = operator_moves.states_of_steps(operation.connection, operation.workflow.id)
+    names = restarted_with(operator_moves.parents_of(operation.connection, operation.workflow.id), step)
     running = [name for name in names if states[name] in _UNDER_WAY]
     if running:
         raise IllegalMove(
             f"cannot restart from step {step!r}: {', '.join(running[:5])} run on what it returned",
             hint="wait until they end, or end them by hand first",
-            details={"workflow_id": str(turn.workflow.id), "step": step, "running": running},
+            details={"workflow_id": str(operation.workflow.id), "step": step, "running": running},
         )
     return names

@@ -12,9 +12,9 @@ from app.domain.labels import check_labels, check_links
 from app.domain.states import DeadLetterStatus
 from app.domain.text import check_text
 from app.engine.context import Engine
-from app.engine.operate.turn import Decided, Turn, Who, json_text, locked, patient, refuse_closed
-from app.store import dlq
-from app.store.dlq import DeadLetter
+from app.engine.operate.context import Decided, Operation, Who, json_text, locked, patient, refuse_closed
+from app.store import dead_letters
+from app.store.dead_letters import DeadLetter
 from app.telemetry import log
 from remand.redact import redact_json
 
@@ -139,9 +139,9 @@ def _change(
         values = change(letter, now)
         changed = {name: value for name, value in values.items() if getattr(letter, name) != value}
         if changed:
-            dlq.change_letter(connection, letter.id, **changed)
+            dead_letters.change_letter(connection, letter.id, **changed)
             told = [name for name in changed if name != "claimed_at"]
-            Turn(connection, workflow, who, now).record(
+            Operation(connection, workflow, who, now).record(
                 f"dead_letter.{verb}",
                 kind="dead_letter",
                 subject=letter.id,

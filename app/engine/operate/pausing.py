@@ -14,7 +14,7 @@ from uuid import UUID
 
 from app.domain.states import WorkflowState
 from app.engine.context import Engine
-from app.engine.operate.turn import Decided, Turn, Who, illegal, patient
+from app.engine.operate.context import Decided, Operation, Who, illegal, patient
 from app.store import audit, pauses
 from app.store.audit import Entry
 from app.store.pauses import TemplatePause
@@ -57,10 +57,10 @@ def pause_workflow(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
             raise illegal(workflow, "pause", "only a workflow that has not ended can be paused")
         if workflow.paused_at is not None:
             return Decided(workflow_id, workflow.state, workflow.state, changed=False)
-        turn = Turn(connection, workflow, who, engine.now(connection))
-        pauses.pause_workflows(connection, [workflow_id], by=who.by, reason=who.reason, now=turn.now)
+        operation = Operation(connection, workflow, who, engine.now(connection))
+        pauses.pause_workflows(connection, [workflow_id], by=who.by, reason=who.reason, now=operation.now)
         after = lock_workflow(connection, workflow_id).state
-        _record(turn, "pause", before=False)
+        _record(operation, "pause", before=False)
     log("workflow.paused", workflow_id=str(workflow_id), by=who.by, reason=who.reason)
     return Decided(workflow_id, workflow.state, after)
 
@@ -78,12 +78,12 @@ def resume_workflow(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
             raise illegal(workflow, "resume", "it has ended")
         if workflow.paused_at is None:
             return Decided(workflow_id, workflow.state, workflow.state, changed=False)
-        turn = Turn(connection, workflow, who, engine.now(connection))
+        operation = Operation(connection, workflow, who, engine.now(connection))
         resumed = pauses.resume_workflows(
-            connection, [workflow_id], by=who.by, reason=who.reason, now=turn.now
+            connection, [workflow_id], by=who.by, reason=who.reason, now=operation.now
         )
         after = lock_workflow(connection, workflow_id).state
-        _record(turn, "resume", before=True)
+        _record(operation, "resume", before=True)
     log("workflow.resumed", workflow_id=str(workflow_id), by=who.by)
     engine.bell.ring(resumed.queues)
     return Decided(workflow_id, workflow.state, after)
@@ -193,11 +193,15 @@ def _batch(engine: Engine, template: _Name, ids: Sequence[UUID], who: Who, act: 
     return count
 
 
-def _record(turn: Turn, verb: str, *, before: bool) -> None:
-    turn.record(
+def _record(operation: Operation, verb: str, *, before: bool) -> None:
+    operation.record(
         f"workflow.{verb}",
         kind="workflow",
-        subject=turn.workflow.id,
-        before={"paused": before, "by": turn.workflow.paused_by, "reason": turn.workflow.pause_reason},
+        subject=operation.workflow.id,
+        before={
+            "paused": before,
+            "by": operation.workflow.paused_by,
+            "reason": operation.workflow.pause_reason,
+        },
         after={"paused": not before},
     )

@@ -13,8 +13,8 @@ from uuid import UUID
 from app.domain.dag import descendants
 from app.engine.bell import SilentBell
 from app.engine.context import Engine
-from app.engine.operate.turn import patient
-from app.store import dlq
+from app.engine.operate.context import patient
+from app.store import dead_letters
 from app.store.rehearsal import rehearsing
 from app.store.session import Database
 from app.store.steps import Step, steps_of
@@ -68,7 +68,7 @@ def preview(engine: Engine, workflow_id: UUID, verb: Callable[[Engine], object])
         verb(tried)
         after, steps_after, letter_after = _look(database, workflow_id)
         closed = letter_before if letter_before != letter_after else None
-        closed_as = None if closed is None else str(dlq.get_dead_letter(database, closed).status)
+        closed_as = None if closed is None else str(dead_letters.get_dead_letter(database, closed).status)
     changes = tuple(
         StepChange(name, str(steps_before[name].state), str(step.state))
         for name, step in steps_after.items()
@@ -90,7 +90,7 @@ def preview(engine: Engine, workflow_id: UUID, verb: Callable[[Engine], object])
 def _look(database: Database, workflow_id: UUID) -> tuple[str, dict[str, Step], UUID | None]:
     steps = {one.name: one for one in steps_of(database, workflow_id)}
     with database.begin() as connection:
-        letter = dlq.open_letter_of(connection, workflow_id)
+        letter = dead_letters.open_letter_of(connection, workflow_id)
     return str(get_workflow(database, workflow_id).state), steps, None if letter is None else letter.id
 
 

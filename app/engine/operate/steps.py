@@ -10,10 +10,10 @@ from app.domain.errors import InputInvalid
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
 from app.domain.template import check_result, validate_input
 from app.engine.context import Engine
-from app.engine.letters import note_reopened
-from app.engine.operate.turn import (
+from app.engine.dead_letters import note_reopened
+from app.engine.operate.context import (
     Decided,
-    Turn,
+    Operation,
     Who,
     close_open,
     end_by_hand,
@@ -26,7 +26,7 @@ from app.engine.operate.turn import (
     state_of,
 )
 from app.engine.pauses import check_step_queue
-from app.store import dlq, groups, repairs
+from app.store import dead_letters, groups, operator_moves
 from app.store.workflows import lock_workflow
 from app.telemetry import log
 
@@ -58,16 +58,18 @@ def retry_step(
     """
     _check_place(engine, queue, priority)
 
-    def act(turn: Turn) -> list[str]:
-        state = state_of(turn.connection, workflow_id, step)
+    def act(operation: Operation) -> list[str]:
+        state = state_of(operation.connection, workflow_id, step)
         if new_input is not KEEP:
-            repairs.set_input(turn.connection, workflow_id, step, _input_text(engine, turn, step, new_input))
+            operator_moves.set_input(
+                operation.connection, workflow_id, step, _input_text(engine, operation, step, new_input)
+            )
         if queue is not None or priority is not None:
-            _move_place(turn, step, queue, priority)
+            _move_place(operation, step, queue, priority)
         if state is StepState.WAITING_FOR_RETRY:
-            refuse_held(turn, step)
-            return repairs.wake(turn.connection, workflow_id, step, by=who.by, now=turn.now)
-        reset(turn, step, state)
+            refuse_held(operation, step)
+            return operator_moves.wake(operation.connection, workflow_id, step, by=who.by, now=operation.now)
+        reset(operation, step, state)
         return []
 
     return decide(engine, workflow_id, step, who, act, verb="retry", closing=DeadLetterStatus.REQUEUED)
@@ -81,8 +83,8 @@ def resolve_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Deci
         IllegalMove: the step has ended.
     """
 
-    def act(turn: Turn) -> list[str]:
-        end_by_hand(turn, step, "resolve_manually", StepState.RESOLVED_MANUALLY)
+    def act(operation: Operation) -> list[str]:
+        end_by_hand(operation, step, "resolve_manually", StepState.RESOLVED_MANUALLY)
         return []
 
     return decide(
@@ -100,10 +102,12 @@ def complete_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, res
     """
     text = json_text(result, "result", engine.settings.result_max_bytes)
 
-    def act(turn: Turn) -> list[str]:
-        check_result(engine.templates.get(turn.workflow.template_id, turn.connection).template, step, result)
-        end_by_hand(turn, step, "complete_manually", StepState.COMPLETE)
-        repairs.set_result(turn.connection, workflow_id, step, text)
+    def act(operation: Operation) -> list[str]:
+        check_result(
+            engine.templates.get(operation.workflow.template_id, operation.connection).template, step, result
+        )
+        end_by_hand(operation, step, "complete_manually", StepState.COMPLETE)
+        operator_moves.set_result(operation.connection, workflow_id, step, text)
         return []
 
     return decide(
@@ -111,7 +115,7 @@ def complete_step(engine: Engine, workflow_id: UUID, step: str, who: Who, *, res
     )
 
 
-_Act = Callable[[Turn], Sequence[str]]
+_Act = Callable[[Operation], Sequence[str]]
 
 
 def _check_place(engine: Engine, queue: str | None, priority: int | None) -> None:
@@ -121,12 +125,14 @@ def _check_place(engine: Engine, queue: str | None, priority: int | None) -> Non
         check_step_queue(engine, queue)
 
 
-def _move_place(turn: Turn, step: str, queue: str | None, priority: int | None) -> None:
-    before = repairs.move_place(turn.connection, turn.workflow.id, step, queue=queue, priority=priority)
-    turn.record(
+def _move_place(operation: Operation, step: str, queue: str | None, priority: int | None) -> None:
+    before = operator_moves.move_place(
+        operation.connection, operation.workflow.id, step, queue=queue, priority=priority
+    )
+    operation.record(
         "step.move",
         kind="step",
-        subject=f"{turn.workflow.id}/{step}",
+        subject=f"{operation.workflow.id}/{step}",
         before={"queue": before[0], "priority": before[1]},
         after={
             "queue": queue or before[0],
@@ -135,9 +141,9 @@ def _move_place(turn: Turn, step: str, queue: str | None, priority: int | None) 
     )
 
 
-def _input_text(engine: Engine, turn: Turn, step: str, value: Any) -> str:
+def _input_text(engine: Engine, operation: Operation, step: str, value: Any) -> str:
     most = engine.settings.input_max_bytes
-    template = engine.templates.get(turn.workflow.template_id, turn.connection).template
+    template = engine.templates.get(operation.workflow.template_id, operation.connection).template
     spec = template.step(step)
     if spec is not None and not spec.depends_on and not spec.has_input:
         return validate_input(template, value, most)
@@ -157,16 +163,16 @@ def decide(
     """Do something with a step, let the workflow go on, close its letter when nothing is left in error."""
     with engine.database.begin() as connection:
         workflow = lock_workflow(connection, workflow_id)
-        turn = Turn(connection, workflow, who, engine.now(connection))
+        operation = Operation(connection, workflow, who, engine.now(connection))
         before = state_of(connection, workflow_id, step)
-        rung = [*act(turn), *go_on(turn)]
+        rung = [*act(operation), *go_on(operation)]
         letter = None
-        if not repairs.failed_steps(connection, workflow_id):
-            letter = close_open(turn, closing)
-        elif turn.workflow.state is WorkflowState.ERROR:
-            _take_up_again(turn, step)
+        if not operator_moves.failed_steps(connection, workflow_id):
+            letter = close_open(operation, closing)
+        elif operation.workflow.state is WorkflowState.ERROR:
+            _take_up_again(operation, step)
         after = state_of(connection, workflow_id, step)
-        turn.record(
+        operation.record(
             f"step.{verb}",
             kind="step",
             subject=f"{workflow_id}/{step}",
@@ -188,11 +194,15 @@ def decide(
     return Decided(workflow_id, before, after, closed_letter=letter)
 
 
-def _take_up_again(turn: Turn, step: str) -> None:
+def _take_up_again(operation: Operation, step: str) -> None:
     """Open the entry of a given-up workflow again: it moves, and some of its steps are still broken."""
-    letter_id = dlq.open_again(turn.connection, turn.workflow.id)
+    letter_id = dead_letters.open_again(operation.connection, operation.workflow.id)
     if letter_id is None:  # dead letters are disabled for it
         return
     text = f"given up before, taken up again with step {step}; other steps are still in error"
-    dlq.add_note(turn.connection, letter_id, author=turn.who.by, text=text, now=turn.now)
-    note_reopened(turn.connection, groups.reopen(turn.connection, letter_id, turn.now), turn.now)
+    dead_letters.add_note(
+        operation.connection, letter_id, author=operation.who.by, text=text, now=operation.now
+    )
+    note_reopened(
+        operation.connection, groups.reopen(operation.connection, letter_id, operation.now), operation.now
+    )

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from app.domain.states import DeadLetterStatus, WorkflowState
 from app.engine.context import Engine
-from app.engine.operate.turn import (
+from app.engine.operate.context import (
     Decided,
-    Turn,
+    Operation,
     Who,
     close_open,
     illegal,
@@ -16,7 +16,7 @@ from app.engine.operate.turn import (
     patient,
     refuse_closed,
 )
-from app.store import dlq, repairs
+from app.store import dead_letters, operator_moves
 from app.store.workflows import lock_workflow
 from app.telemetry import log
 
@@ -34,14 +34,14 @@ def cancel(engine: Engine, workflow_id: UUID, who: Who, *, letter_id: UUID | Non
         workflow = lock_workflow(connection, workflow_id)
         now = engine.now(connection)
         if letter_id is not None:
-            refuse_closed(dlq.lock_dead_letter(connection, letter_id), "cancel")
+            refuse_closed(dead_letters.lock_dead_letter(connection, letter_id), "cancel")
         if workflow.state is WorkflowState.CANCELLED:
             return Decided(workflow_id, workflow.state, workflow.state, changed=False)
-        if not repairs.cancel(connection, workflow_id, by=who.by, reason=who.reason, now=now):
+        if not operator_moves.cancel(connection, workflow_id, by=who.by, reason=who.reason, now=now):
             raise illegal(workflow, "cancel", "only a workflow that has not ended can be cancelled")
-        turn = Turn(connection, workflow, who, now)
-        letter = close_open(turn, DeadLetterStatus.CANCELLED)
-        turn.record(
+        operation = Operation(connection, workflow, who, now)
+        letter = close_open(operation, DeadLetterStatus.CANCELLED)
+        operation.record(
             "workflow.cancel",
             kind="workflow",
             subject=workflow_id,

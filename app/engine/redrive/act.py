@@ -13,7 +13,7 @@ from app.domain.states import DeadLetterStatus
 from app.engine import operate
 from app.engine.context import Engine
 from app.engine.operate import Decided, Who
-from app.store import dlq, redrive_items
+from app.store import dead_letters, redrive_items
 from app.store.redrive_items import mark
 from app.store.redrives import Redrive
 from app.store.session import Connection
@@ -110,7 +110,7 @@ def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
     """Do it with one letter; return why not, None if it is done. Raises Busy."""
     verb, closes_as = _SINGLE[one.verb]
     try:
-        letter = dlq.get_dead_letter(engine.database, letter_id)
+        letter = dead_letters.get_dead_letter(engine.database, letter_id)
         if not letter.status.is_open:
             return (
                 None if _by_us(letter, one, closes_as) else f"closed as {letter.status} by {letter.closed_by}"
@@ -127,7 +127,7 @@ def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
     return None
 
 
-def _by_us(letter: dlq.DeadLetter, one: Redrive, closes_as: DeadLetterStatus) -> bool:
+def _by_us(letter: dead_letters.DeadLetter, one: Redrive, closes_as: DeadLetterStatus) -> bool:
     """Say whether this redrive closed it, and whoever swept died before that was written down."""
     assert letter.closed_at is not None
     assert one.started_at is not None

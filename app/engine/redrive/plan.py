@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid, Unfiltered
 from app.domain.instants import bounded
-from app.domain.letter_filter import LetterFilter
 from app.domain.queues import BUILT_IN
 from app.domain.redrive import RedriveState, RedriveVerb
 from app.engine.context import Engine

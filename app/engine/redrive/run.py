@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from typing import Any, assert_never
 from uuid import UUID
 
-from app.domain.notices import Notice, NoticeKind
+from app.domain.notifications import Notice, NotificationKind
 from app.domain.redrive import (
     ACTIVE,
     Finish,
     Follow,
     NextStage,
-    Pace,
+    RateAllowance,
     RedriveState,
     RedriveVerb,
     Send,
@@ -26,7 +26,7 @@ from app.domain.redrive import (
     pace,
 )
 from app.engine.context import Engine
-from app.engine.notify import enqueue
+from app.engine.enqueue_notifications import enqueue
 from app.engine.redrive.act import SINGLE_BATCH, Done, act
 from app.engine.redrive.verbs import next_stage, stage_state
 from app.store import audit, redrive_items, redrives
@@ -42,7 +42,7 @@ FOLLOWED = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class Advanced:
     """What one transaction did."""
 
     dealt_with: int = 0
@@ -52,7 +52,7 @@ class Turned:
     event: tuple[EventName, dict[str, Any]] | None = None
 
 
-def turn(engine: Engine, redrive_id: UUID) -> Turned:
+def advance(engine: Engine, redrive_id: UUID) -> Advanced:
     """Move a redrive on once, then ring. Nothing if somebody else has it, or it is not under way.
 
     Transaction: own. Idempotent: what was sent is no longer waiting.
@@ -60,7 +60,7 @@ def turn(engine: Engine, redrive_id: UUID) -> Turned:
     with engine.database.begin() as connection:
         one = redrives.lock_redrive(connection, redrive_id, wait=False)
         if one is None or one.state not in ACTIVE:
-            return Turned()
+            return Advanced()
         now = engine.now(connection)
         turned = _pending(engine, connection, one, now)
         if turned is None:
@@ -71,16 +71,16 @@ def turn(engine: Engine, redrive_id: UUID) -> Turned:
     return turned
 
 
-def _pending(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> Turned | None:
+def _pending(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> Advanced | None:
     if one.state is not RedriveState.PENDING:
         return None
     if one.not_before is not None and now < one.not_before:
-        return Turned()
+        return Advanced()
     if one.code_version is not None:
         since = now - timedelta(seconds=engine.settings.worker_gone_after_seconds)
         live, others = redrives.workers_running(connection, one.code_version, since)
         if live == 0 or others > 0:
-            return Turned()
+            return Advanced()
     return _moved(connection, one, stage_state(one, one.stage), now)
 
 
@@ -101,13 +101,13 @@ def _follow(connection: Connection, one: Redrive, now: datetime) -> Redrive:
     return redrives.read_locked(connection, one.id)
 
 
-def _decide(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> Turned:
+def _decide(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> Advanced:
     move = next_move(one.standing, now, engine.settings.redrive_wait_seconds)
     match move:
         case Send(at_most):
             return _send(engine, connection, one, at_most, now)
         case Follow():
-            return Turned()
+            return Advanced()
         case NextStage():
             return _moved(connection, one, stage_state(one, one.stage + 1), now, **next_stage(one))
         case Stop(why):
@@ -118,7 +118,9 @@ def _decide(engine: Engine, connection: Connection, one: Redrive, now: datetime)
             assert_never(move)
 
 
-def _send(engine: Engine, connection: Connection, one: Redrive, at_most: int | None, now: datetime) -> Turned:
+def _send(
+    engine: Engine, connection: Connection, one: Redrive, at_most: int | None, now: datetime
+) -> Advanced:
     limit = engine.settings.redrive_batch_size if one.verb is RedriveVerb.REQUEUE else SINGLE_BATCH
     if at_most is not None:
         limit = min(limit, at_most)
@@ -127,17 +129,17 @@ def _send(engine: Engine, connection: Connection, one: Redrive, at_most: int | N
         limit = min(limit, paced.allowed)
     ids = redrive_items.next_waiting(connection, one.id, limit) if limit else []
     if not ids:
-        return Turned()
+        return Advanced()
     done = act(engine, connection, one, ids)
     _count(connection, one, done, paced)
     fields = {"verb": one.verb, "sent": done.acted, "skipped": done.skipped}
     dealt_with = done.acted + done.skipped
     if not dealt_with:
-        return Turned()  # Others hold all of them: the next sweep tries again.
-    return Turned(dealt_with, again=True, queues=tuple(done.queues), event=("redrive.sent", fields))
+        return Advanced()  # Others hold all of them: the next sweep tries again.
+    return Advanced(dealt_with, again=True, queues=tuple(done.queues), event=("redrive.sent", fields))
 
 
-def _count(connection: Connection, one: Redrive, done: Done, paced: Pace | None) -> None:
+def _count(connection: Connection, one: Redrive, done: Done, paced: RateAllowance | None) -> None:
     dealt_with = done.acted + done.skipped
     values: dict[str, Any] = {
         "waiting": one.waiting - dealt_with,
@@ -154,7 +156,7 @@ def _count(connection: Connection, one: Redrive, done: Done, paced: Pace | None)
     redrives.change_redrive(connection, one.id, **values)
 
 
-def _stop(engine: Engine, connection: Connection, one: Redrive, why: str, now: datetime) -> Turned:
+def _stop(engine: Engine, connection: Connection, one: Redrive, why: str, now: datetime) -> Advanced:
     errors = redrive_items.new_errors(connection, one.id)
     told = "; ".join(f"{new.error} ({new.count}×)" for new in errors)
     reason = f"{why}: {told}" if told else why
@@ -162,32 +164,34 @@ def _stop(engine: Engine, connection: Connection, one: Redrive, why: str, now: d
     # What it failed with may hold what users' code has written: that stays inside.
     facts = {"verb": one.verb, "total": one.total, "succeeded": one.succeeded, "failed": one.failed}
     title = f"redrive of {one.total} letters stopped: {why}"
-    notice = Notice(NoticeKind.REDRIVE_STOPPED, one.id, title, facts, occurrence=now.isoformat())
+    notice = Notice(NotificationKind.REDRIVE_STOPPED, one.id, title, facts, occurrence=now.isoformat())
     enqueue(connection, engine.settings, notice, now)
-    return Turned(event=("redrive.stopped", {"reason": reason}), queues=turned.queues)
+    return Advanced(event=("redrive.stopped", {"reason": reason}), queues=turned.queues)
 
 
-def _finish(connection: Connection, one: Redrive, unknown: int, now: datetime) -> Turned:
+def _finish(connection: Connection, one: Redrive, unknown: int, now: datetime) -> Advanced:
     why = f"the outcome of {unknown} letters is not known" if unknown else None
     return _moved(connection, one, RedriveState.FINISHED, now, ended_at=now, stop_reason=why)
 
 
-def _moved(connection: Connection, one: Redrive, state: RedriveState, now: datetime, **values: Any) -> Turned:
+def _moved(
+    connection: Connection, one: Redrive, state: RedriveState, now: datetime, **values: Any
+) -> Advanced:
     """Move it; a move into another state goes into the audit log, in the name of the product."""
     changed = {"state": state, "state_since": now, **values}
     redrives.change_redrive(connection, one.id, **changed)
     reason = values.get("stop_reason")
     if state is one.state:
-        return Turned(again=True)
+        return Advanced(again=True)
     after = {"state": state, "succeeded": one.succeeded, "failed": one.failed, "skipped": one.skipped}
     verb = "redrive.stop" if state is RedriveState.STOPPED else "redrive.move"
     entry = Entry(verb, "redrive", str(one.id), before={"state": one.state}, after=after)
     audit.record(connection, entry, by=SYSTEM, via="sweep", reason=reason, now=now)
     fields = {"state": state, "by": SYSTEM, "reason": reason}
-    return Turned(again=state in ACTIVE, event=("redrive.moved", fields))
+    return Advanced(again=state in ACTIVE, event=("redrive.moved", fields))
 
 
-def _tell(redrive_id: UUID, turned: Turned) -> None:
+def _tell(redrive_id: UUID, turned: Advanced) -> None:
     named = str(redrive_id)
     match turned.event:
         case ("redrive.sent", told):

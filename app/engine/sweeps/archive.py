@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from app.engine import archive as engine_archive
-from app.engine.archive import Swept
+from app.engine.archive import ArchiveResult
 from app.engine.context import Engine
 
 
-def archive(engine: Engine) -> Swept:
+def archive(engine: Engine) -> ArchiveResult:
     """Sweep once; `[archive] enabled = false`: do nothing. See `app.engine.archive.run`."""
-    return engine_archive.run(engine) if engine.settings.archive.enabled else Swept()
+    return engine_archive.run(engine) if engine.settings.archive.enabled else ArchiveResult()

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from app.domain.states import DeadReason
 from app.engine.context import Engine
+from app.engine.dead_letter_workflows import Cause, log_taken, take_out
 from app.engine.sweeps.batches import in_batches
-from app.engine.taking_out import Cause, log_taken, take_out
-from app.store import taking_out
+from app.store import dead_letter_workflows
 from app.telemetry import log
 
 BATCH = 200
@@ -32,7 +32,7 @@ def expire(engine: Engine, batch: int = BATCH) -> int:
     def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
         with engine.database.begin() as connection:
             now = engine.now(connection)
-            found += taking_out.lock_expired(connection, now, limit, but)
+            found += dead_letter_workflows.lock_expired(connection, now, limit, but)
             died = take_out(engine, connection, found, EXPIRED, by="sweep.expire", now=now)
         log_taken(died)
         return len({death.failed.workflow_id for death in [*died.kept, *died.dropped]})

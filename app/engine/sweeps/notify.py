@@ -17,15 +17,15 @@ from functools import partial
 from typing import Final
 
 from app.config.notify import NotifyTarget
-from app.domain.messages import Delivered
-from app.domain.notices import Notice, NoticeKind
+from app.domain.notification_messages import Delivered
+from app.domain.notifications import Notice, NotificationKind
 from app.engine.context import Engine
-from app.engine.delivery import Post, Sent, claim, deliver
-from app.engine.letter_notices import told_of_growth
-from app.engine.notify import enqueue_many, wanted
+from app.engine.dead_letter_notifications import told_of_growth
+from app.engine.enqueue_notifications import enqueue_many, wanted
+from app.engine.notification_delivery import Post, Sent, claim, deliver
 from app.engine.webhook import post
-from app.store import groups, notice_lists
-from app.store.notices import Claimed
+from app.store import groups, notification_lists
+from app.store.notification_outbox import Claimed
 from app.telemetry import log
 from remand.errors import RemandError
 
@@ -38,7 +38,7 @@ _FAILING_FOR: Final = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class NotifyResult:
     """What one sweep did."""
 
     sent: int
@@ -54,10 +54,10 @@ class Swept:
         return self.sent + self.deleted
 
 
-def notify(engine: Engine, send: Post = post, wait_seconds: float = WAIT_SECONDS) -> Swept:
+def notify(engine: Engine, send: Post = post, wait_seconds: float = WAIT_SECONDS) -> NotifyResult:
     """Sweep once: at most one message for each target. Transaction: a short one to claim, one to settle.
 
-    Idempotent: what was claimed is not due. At least once: see `app.engine.delivery`.
+    Idempotent: what was claimed is not due. At least once: see `app.engine.notification_delivery`.
     """
     targets = engine.settings.notify.targets
     if targets:
@@ -73,7 +73,7 @@ def notify(engine: Engine, send: Post = post, wait_seconds: float = WAIT_SECONDS
         thread.start()
     for thread in threads:
         thread.join(max(0.0, ends_at - time.monotonic()))
-    deleted = notice_lists.prune(
+    deleted = notification_lists.prune(
         engine.database, engine.instant() - timedelta(seconds=engine.settings.notify.keep_seconds)
     )
     swept = _counted(threads, deleted)
@@ -87,12 +87,12 @@ def tell_growth(engine: Engine) -> int:
 
     Transaction: own. Idempotent: once for each of these numbers, until the group is resolved.
     """
-    if not wanted(engine.settings, NoticeKind.GROUP_GREW):
+    if not wanted(engine.settings, NotificationKind.GROUP_GREW):
         return 0
     groups.fold(engine.database)
-    names = [one.name for one in engine.settings.notify.targets if NoticeKind.GROUP_GREW in one.kinds]
+    names = [one.name for one in engine.settings.notify.targets if NotificationKind.GROUP_GREW in one.kinds]
     with engine.database.begin() as connection:
-        grown = notice_lists.grown_groups(connection, names, _LEAST_GROWN, _MOST_GROWN)
+        grown = notification_lists.grown_groups(connection, names, _LEAST_GROWN, _MOST_GROWN)
         told = [told_of_growth(one) for one in grown]
         return enqueue_many(connection, engine.settings, told, engine.now(connection)) if told else 0
 
@@ -102,14 +102,14 @@ def tell_failing(engine: Engine) -> int:
 
     Transaction: own. Idempotent: by the beginning of the spell.
     """
-    if not wanted(engine.settings, NoticeKind.SWEEP_FAILING):
+    if not wanted(engine.settings, NotificationKind.SWEEP_FAILING):
         return 0
     with engine.database.begin() as connection:
         now = engine.now(connection)
-        failing = notice_lists.failing_sweeps(connection, _FAILURES, now - _FAILING_FOR)
+        failing = notification_lists.failing_sweeps(connection, _FAILURES, now - _FAILING_FOR)
         told = [
             Notice(
-                NoticeKind.SWEEP_FAILING,
+                NotificationKind.SWEEP_FAILING,
                 one.name,
                 f"sweep {one.name} has failed {one.failures} times in a row: {one.error}",
                 {"sweep": one.name, "failing_since": one.since.isoformat(), "failures": one.failures,
@@ -137,7 +137,7 @@ class _Sending(threading.Thread):
             log("notification.unsettled", **self._told, error=str(error))
 
 
-def _counted(threads: Sequence[_Sending], deleted: int) -> Swept:
+def _counted(threads: Sequence[_Sending], deleted: int) -> NotifyResult:
     outcomes = [one.sent.outcome for one in threads if one.sent is not None]
     sent = sum(isinstance(one, Delivered) for one in outcomes)
-    return Swept(sent, len(outcomes) - sent, sum(one.is_alive() for one in threads), deleted)
+    return NotifyResult(sent, len(outcomes) - sent, sum(one.is_alive() for one in threads), deleted)

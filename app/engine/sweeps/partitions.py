@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import assert_never
 
 from app.domain.errors import Busy
-from app.domain.notices import Notice, NoticeKind
+from app.domain.notifications import Notice, NotificationKind
 from app.domain.partitions import Interval, Period, missing_periods, shortened
 from app.engine.context import Engine
-from app.engine.notify import enqueue_many, wanted
+from app.engine.enqueue_notifications import enqueue_many, wanted
 from app.store import diagnosis, new_periods
 from app.store import partitions as stored
 from app.store.new_periods import Made, Patience, TooMuch
@@ -45,7 +45,7 @@ def tell_missing(engine: Engine, now: datetime) -> int:
 
     Transaction: own. Idempotent: once for each period.
     """
-    if not wanted(engine.settings, NoticeKind.PARTITION_MISSING):
+    if not wanted(engine.settings, NotificationKind.PARTITION_MISSING):
         return 0
     existing = stored.periods(engine.database)
     missing = missing_periods(_interval(engine), engine.settings.partitions_ahead, now, existing)
@@ -57,7 +57,7 @@ def tell_missing(engine: Engine, now: datetime) -> int:
 def _missing(period: Period) -> Notice:
     starts_at, ends_at = f"{period.starts_at:%Y-%m-%d}", f"{period.ends_at:%Y-%m-%d}"
     return Notice(
-        NoticeKind.PARTITION_MISSING,
+        NotificationKind.PARTITION_MISSING,
         period.name,
         f"workflows of {starts_at} until {ends_at} have no partition, and fall into the default one",
         {"starts_at": period.starts_at.isoformat(), "ends_at": period.ends_at.isoformat()},

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from app.domain.queues import MAINTENANCE
 from app.engine.context import Engine
-from app.engine.redrive.run import turn
+from app.engine.redrive.run import advance
 from app.store import redrives
 from app.telemetry import log
 
@@ -21,7 +21,7 @@ PLAN_AGE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class RedriveResult:
     """What one sweep did."""
 
     dealt_with: int
@@ -34,7 +34,7 @@ class Swept:
         return self.dealt_with + self.forgotten
 
 
-def redrive(engine: Engine) -> Swept:
+def redrive(engine: Engine) -> RedriveResult:
     """Sweep once: move every redrive on as far as it goes now. Transaction: one a batch of each.
 
     Redrives take turns, a batch each, so that a large one does not hold up a small one.
@@ -43,7 +43,7 @@ def redrive(engine: Engine) -> Swept:
     dealt_with = 0
     going = redrives.active_ids(engine.database)
     while going and time.monotonic() < ends_at:
-        turned = [(one, turn(engine, one)) for one in going]
+        turned = [(one, advance(engine, one)) for one in going]
         dealt_with += sum(done.dealt_with for _, done in turned)
         going = [one for one, done in turned if done.again]
     if going:
@@ -51,7 +51,7 @@ def redrive(engine: Engine) -> Swept:
     forgotten = redrives.forget_plans(engine.database, _now(engine) - PLAN_AGE)
     if dealt_with or forgotten:
         log("sweep.ended", sweep="redrive", moved=dealt_with)
-    return Swept(dealt_with, forgotten)
+    return RedriveResult(dealt_with, forgotten)
 
 
 def _now(engine: Engine) -> datetime:

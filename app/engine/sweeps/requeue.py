@@ -14,11 +14,11 @@ from uuid import UUID
 from app.domain.dead_letters import AutoRequeue
 from app.domain.states import DeadLetterStatus, WorkflowState
 from app.engine.context import Engine
-from app.engine.letters import SYSTEM, policy_of
-from app.engine.operate.turn import Turn, Who, close
+from app.engine.dead_letters import SYSTEM, policy_of
+from app.engine.operate.context import Operation, Who, close
 from app.engine.sweeps.batches import in_batches
-from app.store import dlq, redrive_items, repairs
-from app.store.dlq import Due
+from app.store import dead_letters, operator_moves, redrive_items
+from app.store.dead_letters import Due
 from app.store.session import Connection
 from app.store.workflows import lock_workflow
 from app.telemetry import log
@@ -28,7 +28,7 @@ _LATER = timedelta(minutes=1)
 
 
 @dataclass(slots=True)
-class Swept:
+class RequeueResult:
     """What one sweep did."""
 
     requeued: int = 0
@@ -42,25 +42,25 @@ class Swept:
         """How much was moved."""
         return self.requeued + self.exhausted
 
-    def add(self, other: Swept) -> None:
+    def add(self, other: RequeueResult) -> None:
         """Add what a batch did, once it is committed."""
         self.requeued += other.requeued
         self.exhausted += other.exhausted
         self.put_off += other.put_off
 
 
-def requeue(engine: Engine, batch: int = BATCH) -> Swept:
+def requeue(engine: Engine, batch: int = BATCH) -> RequeueResult:
     """Sweep once, in batches until nothing is due. Transaction: one a batch.
 
     Idempotent: a letter that went back is closed.
     """
-    swept = Swept()
+    swept = RequeueResult()
 
     def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
-        now_swept = Swept()
+        now_swept = RequeueResult()
         with engine.database.begin() as connection:
             now = engine.now(connection)
-            due = dlq.take_due(connection, now, limit, but)
+            due = dead_letters.take_due(connection, now, limit, but)
             found += [one.workflow_id for one in due]
             over = _act(engine, connection, due, now, now_swept)
         engine.bell.ring(sorted(now_swept.rung))
@@ -82,7 +82,7 @@ def requeue(engine: Engine, batch: int = BATCH) -> Swept:
 
 
 def _act(
-    engine: Engine, connection: Connection, due: Sequence[Due], now: datetime, swept: Swept
+    engine: Engine, connection: Connection, due: Sequence[Due], now: datetime, swept: RequeueResult
 ) -> list[Due]:
     """Requeue or close each; return those that were closed."""
     auto = {one.id: _auto(engine, connection, one) for one in due}
@@ -91,7 +91,7 @@ def _act(
     swept.exhausted += len(closed)
     swept.put_off += len(over) - len(closed)
     sent = [one for one in due if one not in over]
-    repairs.boost_failed_steps(
+    operator_moves.boost_failed_steps(
         connection, {one.workflow_id: boost for one in sent if (boost := auto[one.id].priority_boost)}
     )
     for turn in sorted({(one.requeues + 1, auto[one.id].max_requeues) for one in sent}):
@@ -104,7 +104,7 @@ def _auto(engine: Engine, connection: Connection, one: Due) -> AutoRequeue:
     return policy_of(engine.templates.get(one.template_id, connection).template, engine.settings).auto
 
 
-def _send(connection: Connection, ids: list[UUID], reason: str, now: datetime, swept: Swept) -> None:
+def _send(connection: Connection, ids: list[UUID], reason: str, now: datetime, swept: RequeueResult) -> None:
     done = redrive_items.requeue_letters(
         connection, ids, by=SYSTEM, reason=reason, via="sweep", include_claimed=False, now=now
     )
@@ -112,19 +112,19 @@ def _send(connection: Connection, ids: list[UUID], reason: str, now: datetime, s
     swept.rung |= set(done.queues)
     for letter_id, why in done.skipped.items():
         # It would be taken again and again: from here on it waits for a person.
-        dlq.change_letter(connection, letter_id, requeue_at=None)
-        dlq.add_note(connection, letter_id, author=SYSTEM, text=f"not requeued: {why}", now=now)
+        dead_letters.change_letter(connection, letter_id, requeue_at=None)
+        dead_letters.add_note(connection, letter_id, author=SYSTEM, text=f"not requeued: {why}", now=now)
 
 
 def _give_up(connection: Connection, one: Due, now: datetime) -> bool:
     """Close a letter that went back too often; False, and later again, while its workflow is under way."""
     who = Who(SYSTEM, f"failed again after {one.requeues} automatic requeues, the most that are set", "sweep")
     before = lock_workflow(connection, one.workflow_id)
-    if not repairs.give_up(connection, one.workflow_id, by=who.by, reason=who.reason, now=now):
-        dlq.change_letter(connection, one.id, requeue_at=now + _LATER)
+    if not operator_moves.give_up(connection, one.workflow_id, by=who.by, reason=who.reason, now=now):
+        dead_letters.change_letter(connection, one.id, requeue_at=now + _LATER)
         return False
-    turn = Turn(connection, before, who, now)
-    close(turn, dlq.lock_dead_letter(connection, one.id), DeadLetterStatus.PERMANENTLY_FAILED)
+    turn = Operation(connection, before, who, now)
+    close(turn, dead_letters.lock_dead_letter(connection, one.id), DeadLetterStatus.PERMANENTLY_FAILED)
     turn.record(
         "dead_letter.give_up",
         kind="dead_letter",

@@ -13,8 +13,8 @@ from app.engine import recording
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.leases import lease_slack
-from app.engine.limits import limits_of
 from app.engine.sweeps.passing_over import act_passing_over
+from app.engine.worker_limits import limits_of
 from app.store import run_queue, sweeping
 from app.store.run_queue import EndedBadly, Settled, fail_attempts
 from app.store.sweeping import Orphan

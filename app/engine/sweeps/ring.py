@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.engine.breakers import Breakers
-from app.engine.budgets import forget_traffic
 from app.engine.context import Engine
-from app.engine.limits import limits_of
+from app.engine.retry_budgets import forget_traffic
 from app.engine.sweeps.passing_over import act_passing_over
+from app.engine.worker_limits import limits_of
 from app.store import sweeping
 from app.store.pauses import withdraw_paused
 from app.telemetry import log

@@ -12,21 +12,21 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from app.domain.notices import Notice, NoticeKind
+from app.domain.notifications import Notice, NotificationKind
 from app.domain.staleness import Health, Why
 from app.domain.states import DeadReason
 from app.engine.context import Engine
+from app.engine.dead_letter_workflows import Cause, Letters, log_taken, take_out
+from app.engine.enqueue_notifications import enqueue_many
 from app.engine.fail import DeathOutcome
-from app.engine.notify import enqueue_many
 from app.engine.recording import in_halves
 from app.engine.staleness import settings_of
 from app.engine.sweeps.batches import passed_over
-from app.engine.taking_out import Cause, Letters, log_taken, take_out
 from app.store import staleness
-from app.store.alone import alone
 from app.store.failures import DecidedDeath
 from app.store.session import NOT_NOW, Connection
-from app.store.staleness import Standing
+from app.store.staleness import WorkflowStaleness
+from app.store.sweep_lock import alone
 from app.telemetry import log
 from app.telemetry.metrics import TIME_UNTIL_STALE
 from app.telemetry.metrics_buffer import observe
@@ -38,7 +38,7 @@ _BY: Final = "sweep.stale"
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class StaleResult:
     """What one sweep did."""
 
     letters: int = 0
@@ -54,7 +54,7 @@ class Swept:
         return self.letters + self.errors
 
 
-def stale(engine: Engine) -> Swept:
+def stale(engine: Engine) -> StaleResult:
     """Sweep once, longest stale first, in batches until nothing is left. Transaction: one a batch.
 
     Idempotent: what was taken out of work is no longer in it. Killed half way, what was committed stays, and
@@ -62,13 +62,13 @@ def stale(engine: Engine) -> Swept:
     """
     with alone(engine.database, "stale") as is_alone:
         if not is_alone:
-            return Swept()
+            return StaleResult()
         with engine.database.begin() as connection:
             staleness.remember(connection, settings_of(engine))
         if not engine.settings.staleness.enabled:
-            return Swept()
+            return StaleResult()
         letters, errors = _take_all(engine)
-        swept = Swept(letters, errors, _warn_all(engine))
+        swept = StaleResult(letters, errors, _warn_all(engine))
     if swept.moved:
         log("sweep.ended", sweep="stale", moved=swept.moved)
     return swept
@@ -119,7 +119,7 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
             *_take(engine, connection, [one for one in due if one.action == "error"], now, letters=False),
         ]
         ended = [one for one in due if one.action == "error"]
-        told = [_notice(one, NoticeKind.WORKFLOW_STALE) for one in ended]
+        told = [_notice(one, NotificationKind.WORKFLOW_STALE) for one in ended]
         enqueue_many(connection, engine.settings, told, now)
     for outcome in outcomes:
         log_taken(outcome)
@@ -131,7 +131,7 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
 
 
 def _take(
-    engine: Engine, connection: Connection, due: Sequence[Standing], now: datetime, *, letters: bool
+    engine: Engine, connection: Connection, due: Sequence[WorkflowStaleness], now: datetime, *, letters: bool
 ) -> list[DeathOutcome]:
     how: Letters = "by_strategy" if letters else "never"
     unheard = [one.workflow_id for one in due if one.why is Why.WORKER_UNAVAILABLE]
@@ -163,7 +163,7 @@ def unavailable(queue: str) -> Cause:
     )
 
 
-def _by_cause(due: Iterable[Standing]) -> dict[Cause, list[UUID]]:
+def _by_cause(due: Iterable[WorkflowStaleness]) -> dict[Cause, list[UUID]]:
     found: dict[Cause, list[UUID]] = {}
     for one in due:
         if one.why is Why.LIFETIME:
@@ -196,7 +196,7 @@ def _warn_batch(engine: Engine, ids: Sequence[UUID]) -> int:
     return len(told)
 
 
-def _log_warned(one: Standing) -> None:
+def _log_warned(one: WorkflowStaleness) -> None:
     workflow_id, stale_at = str(one.workflow_id), one.stale_at.isoformat()
     if one.health is Health.STALE:
         log(
@@ -220,12 +220,16 @@ def _log_warned(one: Standing) -> None:
         )
 
 
-def _kind(one: Standing) -> NoticeKind:
-    return NoticeKind.WORKFLOW_STALE if one.health is Health.STALE else NoticeKind.WORKFLOW_STALE_SOON
+def _kind(one: WorkflowStaleness) -> NotificationKind:
+    return (
+        NotificationKind.WORKFLOW_STALE
+        if one.health is Health.STALE
+        else NotificationKind.WORKFLOW_STALE_SOON
+    )
 
 
-def _notice(one: Standing, kind: NoticeKind) -> Notice:
-    what = "is stale" if kind is NoticeKind.WORKFLOW_STALE else "will be stale soon"
+def _notice(one: WorkflowStaleness, kind: NotificationKind) -> Notice:
+    what = "is stale" if kind is NotificationKind.WORKFLOW_STALE else "will be stale soon"
     of = f"no live worker consumes its queue {one.queue}" if one.why is Why.WORKER_UNAVAILABLE else one.why
     facts = {
         "template": one.ref,
@@ -237,7 +241,7 @@ def _notice(one: Standing, kind: NoticeKind) -> Notice:
         "action": one.action,
     }
     # A person may send it back, and it may be stale again: that is told again. A warning comes once.
-    occurrence = f"{one.action} {one.since.isoformat()}" if kind is NoticeKind.WORKFLOW_STALE else ""
+    occurrence = f"{one.action} {one.since.isoformat()}" if kind is NotificationKind.WORKFLOW_STALE else ""
     return Notice(kind, one.workflow_id, f"a workflow of {one.ref} {what}: {of}", facts, occurrence)
 
 

@@ -13,7 +13,7 @@ from app.store.tables.archive import (
 )
 from app.store.tables.breakers import breaker_moves, breakers, retry_budgets, traffic, unclassified
 from app.store.tables.columns import SCHEMA, metadata
-from app.store.tables.letters import (
+from app.store.tables.dead_letters import (
     dead_letter_counts,
     dead_letter_deltas,
     dead_letter_groups,
@@ -23,7 +23,7 @@ from app.store.tables.letters import (
     dead_queues,
     queue_settings,
 )
-from app.store.tables.notices import notification_targets, notifications
+from app.store.tables.notifications import notification_targets, notifications
 from app.store.tables.queues import pauses, queue_service, run_queue, template_pauses, workers
 from app.store.tables.redrives import redrive_items, redrives
 from app.store.tables.requests import idempotency_keys

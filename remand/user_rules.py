@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from remand.classify_context import ClassifyContext
 from remand.facts import HOSTILE, Facts, qualified, text_of
-from remand.look import Look
-from remand.own_word import says_retryable
 from remand.rules import POLICY_OF
 from remand.rules.layers import LayeredRules
 from remand.rules.user import AnyRule, Conditions, FunctionRule, UserRule, Verdict, place_of
+from remand.self_declared import says_retryable
 from remand.verdict import Classification, passed_on, sentence
 from remand.wrapped import wrapped
 
 
-def registered(facts: Facts, look: Look) -> Classification | None:
+def registered(facts: Facts, look: ClassifyContext) -> Classification | None:
     """Return the verdict of the users' rules, None when none of them knows the failure."""
     users = look.book.users
     if users is None or id(facts.exc) in look.asked:
@@ -33,7 +33,7 @@ def registered(facts: Facts, look: Look) -> Classification | None:
     return None
 
 
-def _deeper(inner: BaseException, holder: Facts, look: Look) -> Classification | None:
+def _deeper(inner: BaseException, holder: Facts, look: ClassifyContext) -> Classification | None:
     if id(inner) in look.asked or look.is_over:
         return None
     if look.trace is not None:
@@ -49,7 +49,7 @@ def _deeper(inner: BaseException, holder: Facts, look: Look) -> Classification |
         look.depth -= 1
 
 
-def _by_rules(facts: Facts, users: LayeredRules, look: Look) -> Classification | None:
+def _by_rules(facts: Facts, users: LayeredRules, look: ClassifyContext) -> Classification | None:
     codes = facts.code_keys if users.reads_codes else ()
     for place, rule in users.candidates(facts.names, codes):
         where = place_of(rule, place)
@@ -75,7 +75,7 @@ def _meet(asked: Conditions, facts: Facts) -> bool:
     )
 
 
-def _answer(rule: FunctionRule, facts: Facts, where: str, look: Look) -> Verdict | None:
+def _answer(rule: FunctionRule, facts: Facts, where: str, look: ClassifyContext) -> Verdict | None:
     """Call a rule's function; what it raises, or answers beside the vocabulary, counts as None."""
     try:
         said: object = rule.function(facts.exc)

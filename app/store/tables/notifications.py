@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from app.domain.notices import DeliveryState, NoticeKind
+from app.domain.notifications import DeliveryState, NotificationKind
 from app.store.tables.columns import column, instant, json, metadata, one_of
 
 notifications = sa.Table(
@@ -23,7 +23,7 @@ notifications = sa.Table(
     column("attempts", sa.Integer, "times its message was sent or tried", server_default=sa.text("0")),
     column("last_error", sa.Text, "why the last try failed, redacted", nullable=True),
     column("sent_at", instant, "when the target took it", nullable=True),
-    one_of("kind", NoticeKind, "kind_known"),
+    one_of("kind", NotificationKind, "kind_known"),
     one_of("state", DeliveryState, "state_known"),
     sa.CheckConstraint("(sent_at IS NOT NULL) = (state = 'sent')", name="sent_when"),
     sa.CheckConstraint("state <> 'sent' OR message_id IS NOT NULL", name="sent_in_a_message"),

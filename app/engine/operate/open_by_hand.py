@@ -8,16 +8,16 @@ from uuid import UUID
 from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.states import DeadReason
 from app.engine.context import Engine
-from app.engine.operate.turn import Decided, Turn, Who, illegal, patient
-from app.engine.taking_out import Cause, log_taken, take_out
-from app.store import dlq
+from app.engine.dead_letter_workflows import Cause, log_taken, take_out
+from app.engine.operate.context import Decided, Operation, Who, illegal, patient
+from app.store import dead_letters
 from app.store.workflows import lock_workflow
 
 _CLASS: Final = "remand.errors.TakenOut"
 
 
 @patient
-def open_letter_by_hand(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
+def open_dead_letter(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
     """Take a workflow out of work and into the dead letter queue; requeueing its letter sends it on.
 
     What waits is withdrawn, results of running steps are refused when they come.
@@ -30,15 +30,17 @@ def open_letter_by_hand(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
         raise InputInvalid("a letter opened by hand needs a reason", hint="say why: --reason TEXT")
     with engine.database.begin() as connection:
         workflow = lock_workflow(connection, workflow_id)
-        turn = Turn(connection, workflow, who, engine.now(connection))
-        _refuse(turn)
+        operation = Operation(connection, workflow, who, engine.now(connection))
+        _refuse(operation)
         cause = Cause(DeadReason.MANUAL_DLQ, _CLASS, who.reason)
-        died = take_out(engine, connection, [workflow_id], cause, by=who.by, now=turn.now, letters="always")
+        died = take_out(
+            engine, connection, [workflow_id], cause, by=who.by, now=operation.now, letters="always"
+        )
         if not died.opened:
             raise illegal(workflow, "take out", "its last results are just being applied: try again")
         after = lock_workflow(connection, workflow_id).state
         letter = died.opened[0].letter_id
-        turn.record(
+        operation.record(
             "dead_letter.open",
             kind="dead_letter",
             subject=letter,
@@ -49,11 +51,11 @@ def open_letter_by_hand(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
     return Decided(workflow_id, workflow.state, after)
 
 
-def _refuse(turn: Turn) -> None:
-    workflow = turn.workflow
+def _refuse(operation: Operation) -> None:
+    workflow = operation.workflow
     if workflow.state.is_final:
         raise illegal(workflow, "take out", "only a workflow that has not ended can be taken out of work")
-    known = dlq.open_letter_of(turn.connection, workflow.id)
+    known = dead_letters.open_letter_of(operation.connection, workflow.id)
     if known is not None:
         raise IllegalMove(
             f"workflow {workflow.id} has an open dead letter already, {known.id}",

@@ -50,7 +50,7 @@ Judge = Callable[[BaseException], Classification]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Described:
     """Hold what people are told: class and words, and the exception that they were taken from."""
 
     exc: BaseException
@@ -58,7 +58,7 @@ class Told:
     message: str
 
 
-def told(exc: BaseException, judge: Judge) -> Told:
+def describe(exc: BaseException, judge: Judge) -> Described:
     """Return the class and the words of what an exception stands for; of itself where it is no wrapper.
 
     Of a group they are those of its gravest member, as `judge` says. Never raises for what an exception does.
@@ -73,7 +73,7 @@ def told(exc: BaseException, judge: Judge) -> Told:
             name = name or class_name(exc)
         seen.add(id(inner))
         exc = inner
-    return Told(exc, name or class_name(exc), message_of(exc))
+    return Described(exc, name or class_name(exc), message_of(exc))
 
 
 def class_name(exc: BaseException) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.domain.budget import Used
+from app.domain.retry_budget import Used
 
 _LOCK = sa.text(
     "select namespace, handler, attempts, retries, next_at"

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from app.domain.states import DeadReason
 from app.engine.context import Engine
+from app.engine.dead_letters import log_opened, open_letters
 from app.engine.fail import DeathOutcome, log_given_up, split_by_strategy
-from app.engine.letters import log_opened, open_letters
-from app.store import failures, taking_out
+from app.store import dead_letter_workflows, failures
 from app.store.failures import DecidedDeath
 from app.store.session import Connection
 from remand.classify import Classification
@@ -62,7 +62,7 @@ def take_out(
     Transaction: joins, holding the workflows. Source: C1, C14.
     """
     failure = cause.failure()
-    held_up = taking_out.front(connection, ids, failure)
+    held_up = dead_letter_workflows.blocking_steps(connection, ids, failure)
     deaths = [
         DecidedDeath(
             failed,
@@ -81,7 +81,7 @@ def take_out(
         outcome = DeathOutcome(kept=deaths)
     else:
         outcome = split_by_strategy(engine, connection, deaths, opens=letters != "never")
-    taking_out.take_out(connection, deaths, failure=failure, why=cause.message, by=by, now=now)
+    dead_letter_workflows.take_out(connection, deaths, failure=failure, why=cause.message, by=by, now=now)
     if outcome.kept:
         outcome.opened = open_letters(
             connection,

@@ -22,9 +22,9 @@ from typing import Any, Final
 from app.domain.errors import Busy, InputInvalid, NotExported
 from app.domain.partitions import Period
 from app.engine.archive import size_of, verify_pending
+from app.engine.archive_restore import find_period
 from app.engine.context import Engine
 from app.engine.operate import Who
-from app.engine.restore import find_period
 from app.store import archive as stored
 from app.store import archive_files, audit, schema
 from app.store import archive_runs as books

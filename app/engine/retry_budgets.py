@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from app.domain.breaker import longest_window, resolve_breaker
-from app.domain.budget import BudgetSpec, spread
+from app.domain.retry_budget import BudgetSpec, spread
 from app.engine.context import Engine
-from app.store import attempt_counts, budgets
+from app.store import attempt_counts, retry_budgets
 from app.store.attempt_counts import Source
-from app.store.budgets import Budget
 from app.store.failures import DecidedRetry
+from app.store.retry_budgets import Budget
 from app.store.session import Connection
 
 _SLACK_SECONDS = 60.0
@@ -44,7 +44,7 @@ def hold_to_budget(
             groups[Budget(source.namespace, source.handler)].append(place)
     if not groups or not spec.enabled:
         return held
-    used = budgets.lock(connection, groups, spec.window_seconds, now)
+    used = retry_budgets.lock(connection, groups, spec.window_seconds, now)
     lines: dict[Budget, datetime] = {}
     for key, places in groups.items():
         found = spread([held[place].due_at for place in places], used[key], spec, now=now)
@@ -52,7 +52,7 @@ def hold_to_budget(
             held[place] = _put_off(held[place], delay, key, found.explanation)
         if found.next_at is not None:
             lines[key] = found.next_at
-    budgets.keep(connection, lines)
+    retry_budgets.keep(connection, lines)
     return held
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 
 from app.config.notify import NotifyTarget
 from app.domain.errors import NotifyUnfit
-from app.domain.messages import (
+from app.domain.notification_messages import (
     SHOWN,
     Delivered,
     Message,
@@ -25,11 +25,11 @@ from app.domain.messages import (
     headers,
     wait,
 )
-from app.domain.notices import DeliveryState
+from app.domain.notifications import DeliveryState
 from app.engine.context import Engine
 from app.engine.webhook import post
-from app.store import notices
-from app.store.notices import Claimed, Settled
+from app.store import notification_outbox
+from app.store.notification_outbox import Claimed, Settled
 from app.telemetry import log
 
 LEASE_SLACK_SECONDS = 30.0
@@ -55,7 +55,7 @@ def claim(engine: Engine, target: NotifyTarget) -> Claimed | None:
         with engine.database.begin() as connection:
             now = engine.now(connection)
             lease = now + timedelta(seconds=target.timeout_seconds + LEASE_SLACK_SECONDS)
-            claimed = notices.claim(connection, target.name, now, lease, SHOWN)
+            claimed = notification_outbox.claim(connection, target.name, now, lease, SHOWN)
         if claimed is None or claimed.attempt <= target.max_attempts:
             return claimed
         _settle(engine, target, Sent(claimed, Refused(f"no answer on record of {target.max_attempts} tries")))
@@ -83,9 +83,9 @@ def _settle(engine: Engine, target: NotifyTarget, sent: Sent) -> None:
     told = {"target": target.name, "message_id": str(message.id), "count": message.count, "attempt": attempt}
     with engine.database.begin() as connection:
         now = engine.now(connection)
-        failures = notices.failures_of(connection, target.name)
+        failures = notification_outbox.failures_of(connection, target.name)
         ended = _ended(sent, target, failures, now, engine.jitter())
-        notices.settle(connection, target.name, message.id, attempt, ended)
+        notification_outbox.settle(connection, target.name, message.id, attempt, ended)
     match sent.outcome:
         case Delivered():
             log("notification.sent", **told)

@@ -18,12 +18,12 @@ from app.domain.queues import BUILT_IN
 from app.domain.states import BreakerState, DeadLetterStatus, DeadReason
 from app.engine import statistics
 from app.engine.context import Engine
-from app.engine.limits import live_workers
-from app.store import breakers, diagnosis, figures, groups, partitions, schema, sweep_runs
+from app.engine.worker_limits import live_workers
+from app.store import breakers, diagnosis, groups, partitions, schema, site_metrics, sweep_runs
 from app.store import statistics as counts
 from app.store.diagnosis import Waiting
-from app.store.figures import Letters
 from app.store.pauses import pauses
+from app.store.site_metrics import Letters
 from app.telemetry import metrics as m
 from app.telemetry.metrics import Metric
 from app.telemetry.metrics_buffer import Series
@@ -79,9 +79,9 @@ def look(engine: Engine) -> Series:
 
 def _site(engine: Engine) -> Iterator[Figure]:
     yield m.INFO, (product.__version__, schema.head()), 1
-    for state, count in figures.live_workflows(engine.database).items():
+    for state, count in site_metrics.live_workflows(engine.database).items():
         yield m.WORKFLOWS, (state,), count
-    for state, count in figures.redrives(engine.database).items():
+    for state, count in site_metrics.redrives(engine.database).items():
         yield m.REDRIVES, (state,), count
 
 
@@ -105,11 +105,11 @@ def _workers(engine: Engine) -> Iterator[Figure]:
         yield m.WORKERS, (version, code), count
     slots = sum(one.concurrency for one in live if not {*one.queues} <= {*BUILT_IN[1:]})
     yield m.WORKER_SLOTS, (), slots
-    yield m.WORKER_BUSY, (), figures.busy_processes(engine.database)
+    yield m.WORKER_BUSY, (), site_metrics.busy_processes(engine.database)
 
 
 def _breakers(engine: Engine) -> Iterator[Figure]:
-    now = figures.now(engine.database, engine.clock)
+    now = site_metrics.now(engine.database, engine.clock)
     for one in breakers.listed(engine.database):
         name = one.breaker.name
         for state in BreakerState:
@@ -122,14 +122,14 @@ def _letters(engine: Engine) -> Iterator[Figure]:
     groups.fold(engine.database)
     # A series that appears with its first letter has no increase: those that can be known begin at 0.
     added = Counter(dict.fromkeys(_known(), 0))
-    for one in figures.letters(engine.database):
+    for one in site_metrics.letters(engine.database):
         for metric, labels, value in _counted(one):
             added[metric, labels] += value
     for (metric, labels), value in added.items():
         yield metric, labels, value
     oldest = counts.oldest_open(engine.database)
-    yield m.DLQ_OLDEST, (), _age(oldest, figures.now(engine.database, engine.clock))
-    found = figures.groups(engine.database, engine.clock)
+    yield m.DLQ_OLDEST, (), _age(oldest, site_metrics.now(engine.database, engine.clock))
+    found = site_metrics.groups(engine.database, engine.clock)
     for group in found:
         yield m.DLQ_GROUPS, (group.state,), group.count
     yield m.DLQ_OVERDUE, (), sum(group.overdue for group in found)
@@ -190,7 +190,7 @@ def _sweeps(engine: Engine) -> Iterator[Figure]:
 
 
 def _partitions(engine: Engine) -> Iterator[Figure]:
-    now = figures.now(engine.database, engine.clock)
+    now = site_metrics.now(engine.database, engine.clock)
     reach, ahead = now, 0
     for one in partitions.periods(engine.database):
         if one.attached and one.starts_at <= reach < one.ends_at:

@@ -8,22 +8,22 @@ from uuid import UUID
 
 from app.config.notify import NotifyTarget
 from app.domain.errors import IllegalMove, NotificationNotFound, TargetNotFound
-from app.domain.messages import TEST, Message, Outcome, Told
-from app.domain.notices import DeliveryState
+from app.domain.notification_messages import TEST, Message, Outcome, Told
+from app.domain.notifications import DeliveryState
 from app.engine.context import Engine
-from app.engine.delivery import Post, send_once
+from app.engine.notification_delivery import Post, send_once
 from app.engine.operate import Who
 from app.engine.webhook import post
-from app.store import audit, notice_lists
+from app.store import audit, notification_lists
 from app.store.audit import Entry
 from app.store.ids import new_id
-from app.store.notice_lists import TargetStanding
+from app.store.notification_lists import TargetStatus
 from app.telemetry import log
 
 
-def standings(engine: Engine) -> list[TargetStanding]:
+def standings(engine: Engine) -> list[TargetStatus]:
     """Return how targets fare, by name: those of the settings, and any other that has notices left."""
-    return notice_lists.standings(engine.database, [one.name for one in engine.settings.notify.targets])
+    return notification_lists.standings(engine.database, [one.name for one in engine.settings.notify.targets])
 
 
 def try_target(engine: Engine, name: str, send: Post = post) -> Outcome:
@@ -53,7 +53,7 @@ def retry(engine: Engine, name: str, who: Who, only: Sequence[UUID] = ()) -> int
     messages = [_given_up(engine, name, one) for one in only] if only else None
     with engine.database.begin() as connection:
         now = engine.now(connection)
-        count = notice_lists.send_again(connection, name, messages, now)
+        count = notification_lists.send_again(connection, name, messages, now)
         if count:
             entry = Entry(
                 "notification.retry",
@@ -81,7 +81,7 @@ def _target(engine: Engine, name: str) -> NotifyTarget:
 
 
 def _given_up(engine: Engine, name: str, notification_id: UUID) -> UUID:
-    found = notice_lists.message_of(engine.database, notification_id)
+    found = notification_lists.message_of(engine.database, notification_id)
     if found is None or found[0] != name:
         told = f"target {name} has no notice {notification_id}"
         raise NotificationNotFound(told, hint="see `remand notify list`")

@@ -26,15 +26,15 @@ from celery.signals import (
 )
 
 import app as product
-from app.engine.books import warn_of_unknown_classes
 from app.engine.child_supervisor import ChildSupervisor
 from app.engine.publish import publish
 from app.engine.recording import told
 from app.engine.routing import Routing
+from app.engine.rule_sets import warn_of_unknown_classes
 from app.engine.startup import await_database, patiently
 from app.runtime import import_handlers
 from app.store.session import NOT_NOW
-from app.store.workers import Incarnation, Pulse
+from app.store.workers import Incarnation, WorkerHeartbeat
 from app.telemetry import log
 from remand.errors import RemandError
 from workers import current, process, stopping
@@ -60,7 +60,7 @@ class Presence(bootsteps.StartStopStep):
         incarnation = incarnation_of(worker, process.runtime().settings.code_version)
         url = process.runtime().settings.database_url
         assert url is not None
-        self.pulse = Pulse(url, incarnation)
+        self.pulse = WorkerHeartbeat(url, incarnation)
         patiently(self.pulse.beat, process.runtime().settings)
         runtime = process.runtime()
         routing = Routing(runtime.engine.templates, runtime.settings)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 
-class NoticeKind(StrEnum):
+class NotificationKind(StrEnum):
     """What a notice is about."""
 
     WORKFLOW_STALE_SOON = "workflow_stale_soon"
@@ -28,7 +28,9 @@ class NoticeKind(StrEnum):
     PARTITION_MISSING = "partition_missing"
 
 
-DEFAULT_KINDS: Final = tuple(kind for kind in NoticeKind if kind is not NoticeKind.DEAD_LETTER_OPENED)
+DEFAULT_KINDS: Final = tuple(
+    kind for kind in NotificationKind if kind is not NotificationKind.DEAD_LETTER_OPENED
+)
 """What a target is told that does not say: of every cause, but not of every letter of it."""
 
 
@@ -36,7 +38,7 @@ DEFAULT_KINDS: Final = tuple(kind for kind in NoticeKind if kind is not NoticeKi
 class Notice:
     """One thing that people outside should know."""
 
-    kind: NoticeKind
+    kind: NotificationKind
     subject_id: UUID | str
     """Id or name of what it is about: workflow, dead letter, group, redrive; breaker, sweep, partition."""
     title: str

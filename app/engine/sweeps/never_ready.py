@@ -11,9 +11,9 @@ from uuid import UUID
 
 from app.domain.states import DeadReason
 from app.engine.context import Engine
+from app.engine.dead_letter_workflows import Cause, log_taken, take_out
 from app.engine.sweeps.batches import in_batches
-from app.engine.taking_out import Cause, log_taken, take_out
-from app.store import taking_out
+from app.store import dead_letter_workflows
 from app.telemetry import log
 
 BATCH = 200
@@ -32,7 +32,7 @@ def stalled(engine: Engine, batch: int = BATCH) -> int:
 
     def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
         with engine.database.begin() as connection:
-            found += taking_out.lock_still(connection, limit, but)
+            found += dead_letter_workflows.lock_still(connection, limit, but)
             died = take_out(engine, connection, found, STILL, by="sweep.stalled", now=engine.now(connection))
         log_taken(died)
         return len(died.kept) + len(died.dropped)

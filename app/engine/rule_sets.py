@@ -29,7 +29,7 @@ from remand.rules.user import (
 )
 
 
-class Books:
+class RuleSets:
     """The rule book of every step. Books are made when first asked for, and shared by steps without rules."""
 
     def __init__(self, layers: Layers = ()) -> None:
@@ -52,12 +52,12 @@ class Books:
         return self._made[key]
 
 
-def books_of_settings(settings: Settings) -> Books:
+def books_of_settings(settings: Settings) -> RuleSets:
     """Return the books with the rules of the settings alone: nothing is imported."""
-    return Books([_settings_layer(settings)])
+    return RuleSets([_settings_layer(settings)])
 
 
-def load_books(settings: Settings) -> Books:
+def load_books(settings: Settings) -> RuleSets:
     """Gather the rules of settings, code and installed packages. Modules with handlers are imported by now.
 
     Raises:
@@ -72,7 +72,7 @@ def load_books(settings: Settings) -> Books:
     problems += (Problem(None, None, "rules", told, "RULE_CONFLICT") for told in conflicts(layers))
     if problems:
         raise ConfigInvalid(problems)
-    return Books(layers)
+    return RuleSets(layers)
 
 
 def _settings_layer(settings: Settings) -> tuple[str, list[UserRule]]:

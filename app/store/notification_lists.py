@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from app.domain.notices import DeliveryState
+from app.domain.notifications import DeliveryState
 from app.domain.page import Page
 from app.store.counting import count_rows
 from app.store.ids import read_cursor
@@ -53,7 +53,7 @@ class Notification:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetStanding:
+class TargetStatus:
     """How a target fares."""
 
     name: str
@@ -121,10 +121,10 @@ def list_page(
     )
 
 
-def standings(database: Database, names: Sequence[str]) -> list[TargetStanding]:
+def standings(database: Database, names: Sequence[str]) -> list[TargetStatus]:
     """Return how targets fare: those named, and any that still has notices, by name. Transaction: own."""
     return database.read(
-        TargetStanding,
+        TargetStatus,
         """
         with counted as (
           select target, count(*) filter (where state = 'pending') pending,

@@ -6,10 +6,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.domain.letter_filter import LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.page import Page
-from app.store.letter_search import LetterRow, most_urgent, newest, total, urgency
-from app.store.lines import line_of
+from app.store.dead_letter_search import LetterRow, most_urgent, newest, total, urgency
+from app.store.json_lines import line_of
 from app.store.session import Database
 from app.store.tables import dead_letters
 

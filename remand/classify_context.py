@@ -63,7 +63,7 @@ class Trace:
         return tuple(reversed(classes))
 
 
-class Look:
+class ClassifyContext:
     """Carry what one call needs, and which exceptions it has already seen."""
 
     __slots__ = ("asked", "book", "depth", "facts", "now", "seen", "trace")

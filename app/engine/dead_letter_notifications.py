@@ -12,10 +12,10 @@ from datetime import datetime
 from uuid import UUID
 
 from app.config import Settings
-from app.domain.notices import Notice, NoticeKind
-from app.engine.notify import enqueue_many
+from app.domain.notifications import Notice, NotificationKind
+from app.engine.enqueue_notifications import enqueue_many
 from app.store.groups import Cause, Reopened
-from app.store.notice_lists import Grown
+from app.store.notification_lists import Grown
 from app.store.session import Connection
 
 
@@ -51,7 +51,7 @@ def tell(
 def told_of_growth(group: Grown) -> Notice:
     """Return the notice of a group that has reached another power of ten."""
     return Notice(
-        NoticeKind.GROUP_GREW,
+        NotificationKind.GROUP_GREW,
         group.id,
         f"{group.open_letters} open dead letters of {group.ref}, step {group.step}: {group.error_class}",
         {
@@ -68,7 +68,7 @@ def _new_cause(letter: Letter) -> Notice:
     cause = letter.cause
     facts = {**_of(cause), "reason": letter.reason, "dead_letter_id": str(letter.id)}
     title = f"first dead letter of a new cause in {_ref(cause)}, step {cause.step}: {cause.error_class}"
-    return Notice(NoticeKind.GROUP_OPENED, letter.group_id, title, facts)
+    return Notice(NotificationKind.GROUP_OPENED, letter.group_id, title, facts)
 
 
 def _one_letter(letter: Letter) -> Notice:
@@ -80,13 +80,13 @@ def _one_letter(letter: Letter) -> Notice:
         "group_id": str(letter.group_id),
     }
     title = f"dead letter in {_ref(cause)}, step {cause.step}: {cause.error_class}"
-    return Notice(NoticeKind.DEAD_LETTER_OPENED, letter.id, title, facts)
+    return Notice(NotificationKind.DEAD_LETTER_OPENED, letter.id, title, facts)
 
 
 def _came_back(group: Reopened) -> Notice:
     cause = group.cause
     return Notice(
-        NoticeKind.GROUP_REOPENED,
+        NotificationKind.GROUP_REOPENED,
         group.id,
         f"a resolved cause came back in {_ref(cause)}, step {cause.step}: {cause.error_class}",
         {**_of(cause), "resolved_at": group.resolved_at.isoformat(), "resolved_by": group.resolved_by},

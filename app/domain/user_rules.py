@@ -1,6 +1,6 @@
 """Own the shape of a user's rule as it is written in settings and templates: keys, types, bounds.
 
-What a rule does to an exception is `remand.rules.user`; which book a step gets is `app.engine.books`.
+What a rule does to an exception is `remand.rules.user`; which book a step gets is `app.engine.rule_sets`.
 """
 
 from __future__ import annotations

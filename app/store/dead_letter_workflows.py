@@ -85,7 +85,7 @@ def lock_expired(
     return list(connection.scalars(_LOCK, {"ids": found, "now": now})) if found else []
 
 
-def front(connection: sa.Connection, ids: Sequence[UUID], failure: Failure) -> list[FailedAttempt]:
+def blocking_steps(connection: sa.Connection, ids: Sequence[UUID], failure: Failure) -> list[FailedAttempt]:
     """Lock the run queue rows of workflows and return the steps that hold them up, by workflow and place.
 
     Each as if it had failed with `failure`. Transaction: joins, holding the workflows.

@@ -31,7 +31,7 @@ class SweepState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SweepStanding:
+class SweepStatus:
     """A sweep of beat's schedule."""
 
     name: str
@@ -57,7 +57,7 @@ class SweepStanding:
         return self.state in (SweepState.WELL, SweepState.NEVER)
 
 
-def sweeps(engine: Engine) -> list[SweepStanding]:
+def sweeps(engine: Engine) -> list[SweepStatus]:
     """Return every sweep that beat rings, in the order of its schedule."""
     known = {one.name: one for one in sweep_runs.sweep_runs(engine.database)}
     with engine.database.begin() as connection:
@@ -68,7 +68,7 @@ def sweeps(engine: Engine) -> list[SweepStanding]:
 
 def _standing(
     engine: Engine, name: str, run: SweepRun | None, heard_since: datetime | None, now: datetime
-) -> SweepStanding:
+) -> SweepStatus:
     interval: float = getattr(engine.settings, BEAT_SCHEDULE[name].interval)
     patience = INTERVALS * interval + SLACK_SECONDS + (run.last_duration_seconds if run else 0.0)
     well_at = run.last_success_at if run else None
@@ -76,4 +76,4 @@ def _standing(
     since = well_at or heard_since
     waited = None if since is None else (now - since).total_seconds()
     age = None if well_at is None else max(0.0, (now - well_at).total_seconds())
-    return SweepStanding(name, interval, run, age, waited is not None and waited > patience)
+    return SweepStatus(name, interval, run, age, waited is not None and waited > patience)

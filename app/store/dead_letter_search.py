@@ -15,9 +15,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.domain.dead_letter_filter import OPEN, LetterFilter
 from app.domain.errors import InputInvalid, InstantInvalid
 from app.domain.instants import read_instant
-from app.domain.letter_filter import OPEN, LetterFilter
 from app.domain.page import Page
 from app.domain.states import DeadLetterStatus
 from app.store.counting import count_rows

@@ -20,8 +20,8 @@ from app.domain.errors import Busy, HeldByBreaker, IllegalMove, InputInvalid, Js
 from app.domain.jsonvalue import encode
 from app.domain.states import BreakerState, DeadLetterStatus, StepState
 from app.domain.text import MAX_PROSE, check_text
-from app.store import audit, dlq, repairs
-from app.store.dlq import DeadLetter
+from app.store import audit, dead_letters, operator_moves
+from app.store.dead_letters import DeadLetter
 from app.store.session import Connection
 from app.store.steps import move_step
 from app.store.workflows import Workflow, lock_workflow
@@ -79,7 +79,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Operation:
     """What a verb holds while its transaction is open: the locked workflow, who decided, and the instant.
 
     The instant is taken after the lock: whoever waited acts after the one it waited for.
@@ -105,59 +105,68 @@ class Turn:
         audit.record(self.connection, entry, by=who.by, via=who.via, reason=who.reason, now=self.now)
 
 
-def go_on(turn: Turn) -> list[str]:
+def go_on(operation: Operation) -> list[str]:
     """Reopen the workflow if it stands still, enqueue what is ready now; return the queues that got work."""
-    who, workflow_id = turn.who, turn.workflow.id
-    repairs.reopen(turn.connection, workflow_id, by=who.by, reason=who.reason, now=turn.now)
-    return repairs.evaluate(turn.connection, workflow_id, by=who.by, now=turn.now)
+    who, workflow_id = operation.who, operation.workflow.id
+    operator_moves.reopen(operation.connection, workflow_id, by=who.by, reason=who.reason, now=operation.now)
+    return operator_moves.evaluate(operation.connection, workflow_id, by=who.by, now=operation.now)
 
 
-def reset(turn: Turn, step: str, state: StepState) -> None:
+def reset(operation: Operation, step: str, state: StepState) -> None:
     """Send a step in error back to pending, its counts of failures forgotten.
 
     Raises:
         IllegalMove: it is not in error.
     """
-    if not move(turn, step, [StepState.ERROR], "reset_for_retry", StepState.PENDING):
-        raise illegal_step(turn, step, state, "only a step in error or waiting for its retry can be retried")
-    repairs.forget_failures(turn.connection, turn.workflow.id, step)
-    rearm(turn, [step])
+    if not move(operation, step, [StepState.ERROR], "reset_for_retry", StepState.PENDING):
+        raise illegal_step(
+            operation, step, state, "only a step in error or waiting for its retry can be retried"
+        )
+    operator_moves.forget_failures(operation.connection, operation.workflow.id, step)
+    rearm(operation, [step])
 
 
-def end_by_hand(turn: Turn, step: str, event: str, to_state: StepState) -> None:
+def end_by_hand(operation: Operation, step: str, event: str, to_state: StepState) -> None:
     """End a step that has not ended, whoever runs it.
 
     Raises:
         IllegalMove: it has ended.
     """
     # Run queue before step, as its worker takes them: the other way round they would wait for each other.
-    repairs.leave_queue(turn.connection, turn.workflow.id, step)
-    state = state_of(turn.connection, turn.workflow.id, step)
-    if not move(turn, step, LIVE_STEP, event, to_state):
-        raise illegal_step(turn, step, state, "it has ended already")
+    operator_moves.leave_queue(operation.connection, operation.workflow.id, step)
+    state = state_of(operation.connection, operation.workflow.id, step)
+    if not move(operation, step, LIVE_STEP, event, to_state):
+        raise illegal_step(operation, step, state, "it has ended already")
     if state is StepState.ERROR:
-        rearm(turn, [step])
+        rearm(operation, [step])
 
 
-def rearm(turn: Turn, steps: Sequence[str]) -> None:
+def rearm(operation: Operation, steps: Sequence[str]) -> None:
     """Let what followed the failure of these steps wait for their new end."""
-    repairs.rearm_conditional(
-        turn.connection, turn.workflow.id, steps, by=turn.who.by, reason=turn.who.reason, now=turn.now
+    operator_moves.rearm_conditional(
+        operation.connection,
+        operation.workflow.id,
+        steps,
+        by=operation.who.by,
+        reason=operation.who.reason,
+        now=operation.now,
     )
 
 
-def move(turn: Turn, step: str, from_states: Sequence[StepState], event: str, to_state: StepState) -> bool:
+def move(
+    operation: Operation, step: str, from_states: Sequence[StepState], event: str, to_state: StepState
+) -> bool:
     """Move a step; False if it is in none of the states."""
     return move_step(
-        turn.connection,
-        turn.workflow.id,
+        operation.connection,
+        operation.workflow.id,
         step,
         from_states=from_states,
         event=event,
         to_state=to_state,
-        by=turn.who.by,
-        reason=turn.who.reason,
-        now=turn.now,
+        by=operation.who.by,
+        reason=operation.who.reason,
+        now=operation.now,
     )
 
 
@@ -167,7 +176,7 @@ def state_of(connection: Connection, workflow_id: UUID, step: str) -> StepState:
     Raises:
         StepNotFound: the workflow has none of that name.
     """
-    state = repairs.step_state(connection, workflow_id, step)
+    state = operator_moves.step_state(connection, workflow_id, step)
     if state is None:
         raise StepNotFound(f"workflow {workflow_id} has no step {step!r}")
     return state
@@ -175,9 +184,9 @@ def state_of(connection: Connection, workflow_id: UUID, step: str) -> StepState:
 
 def locked(connection: Connection, letter_id: UUID) -> tuple[DeadLetter, Workflow]:
     """Lock the workflow first, then its entry: the order everybody keeps."""
-    workflow_id = repairs.workflow_of_letter(connection, letter_id)
+    workflow_id = operator_moves.workflow_of_letter(connection, letter_id)
     workflow = lock_workflow(connection, workflow_id)
-    return dlq.lock_dead_letter(connection, letter_id), workflow
+    return dead_letters.lock_dead_letter(connection, letter_id), workflow
 
 
 def refuse_closed(letter: DeadLetter, verb: str) -> None:
@@ -190,9 +199,9 @@ def refuse_closed(letter: DeadLetter, verb: str) -> None:
         )
 
 
-def refuse_held(turn: Turn, step: str) -> None:
+def refuse_held(operation: Operation, step: str) -> None:
     """Refuse to wake a step that a breaker would hold again. Raises HeldByBreaker."""
-    gating = repairs.gating_breaker(turn.connection, turn.workflow.id, step)
+    gating = operator_moves.gating_breaker(operation.connection, operation.workflow.id, step)
     if gating is None:
         return
     name, state = gating
@@ -203,28 +212,33 @@ def refuse_held(turn: Turn, step: str) -> None:
     raise HeldByBreaker(
         f"step {step!r} cannot be retried now: the breaker of {name} {told}",
         hint=f"{verb} {shlex.quote(name)}",
-        details={"workflow_id": str(turn.workflow.id), "step": step, "breaker": name, "state": str(state)},
+        details={
+            "workflow_id": str(operation.workflow.id),
+            "step": step,
+            "breaker": name,
+            "state": str(state),
+        },
     )
 
 
-def close_open(turn: Turn, status: DeadLetterStatus) -> UUID | None:
+def close_open(operation: Operation, status: DeadLetterStatus) -> UUID | None:
     """Close the workflow's open entry and return its id; None if it has none."""
-    letter = dlq.open_letter_of(turn.connection, turn.workflow.id)
+    letter = dead_letters.open_letter_of(operation.connection, operation.workflow.id)
     if letter is None:
         return None
-    close(turn, letter, status)
+    close(operation, letter, status)
     return letter.id
 
 
-def close(turn: Turn, letter: DeadLetter, status: DeadLetterStatus) -> None:
+def close(operation: Operation, letter: DeadLetter, status: DeadLetterStatus) -> None:
     """Close an entry that the turn has locked, with who and why."""
-    who = turn.who
-    dlq.change_letter(
-        turn.connection,
+    who = operation.who
+    dead_letters.change_letter(
+        operation.connection,
         letter.id,
         status=status,
         closed_by=who.by,
-        closed_at=turn.now,
+        closed_at=operation.now,
         resolution=who.reason,
         requeue_at=None,
     )
@@ -252,11 +266,11 @@ def illegal(workflow: Workflow, verb: str, why: str) -> IllegalMove:
     )
 
 
-def illegal_step(turn: Turn, step: str, state: StepState, why: str) -> IllegalMove:
+def illegal_step(operation: Operation, step: str, state: StepState, why: str) -> IllegalMove:
     """Return the error that says in which state the step is."""
     return IllegalMove(
         f"step {step!r} is {state}: {why}",
-        details={"workflow_id": str(turn.workflow.id), "step": step, "state": str(state)},
+        details={"workflow_id": str(operation.workflow.id), "step": step, "state": str(state)},
     )
 
 

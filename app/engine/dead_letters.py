@@ -14,9 +14,9 @@ from app.domain.dead_letters import DEFAULT_QUEUE, LetterPolicy
 from app.domain.snapshot import fit, unread
 from app.domain.states import DeadReason
 from app.domain.template import Template
-from app.engine.letter_notices import Letter, tell
+from app.engine.dead_letter_notifications import Letter, tell
 from app.engine.recording import in_halves, told
-from app.store import dead_queues, dlq, json_values
+from app.store import dead_letters, dead_queues, json_values
 from app.store.failures import DecidedDeath
 from app.store.groups import Cause, Ensured, Reopened, ensure_groups
 from app.store.ids import new_id
@@ -62,7 +62,9 @@ def open_letters(
     of = [templates.get(death.failed.template_id).template for death in deaths]
     wanted = [(one.dead_letters.queue, death.failed.queue) for one, death in zip(of, deaths, strict=True)]
     places = dead_queues.places(connection, wanted, DEFAULT_QUEUE)
-    earlier = dlq.newest_of_steps(connection, [(one.failed.workflow_id, one.failed.step) for one in deaths])
+    earlier = dead_letters.newest_of_steps(
+        connection, [(one.failed.workflow_id, one.failed.step) for one in deaths]
+    )
 
     def row(place: int) -> dict[str, Any]:
         death, template = deaths[place], of[place]
@@ -135,7 +137,7 @@ def _store(
     Return the places of deaths that got an entry, with its id. A further round is needed only where an entry
     of the same source was there before, and its workflow has more deaths.
     """
-    known = dlq.lock_open_of(connection, {death.failed.workflow_id for death in deaths})
+    known = dead_letters.lock_open_of(connection, {death.failed.workflow_id for death in deaths})
     opened: list[tuple[int, UUID]] = []
     noted: list[int] = []
     waiting = list(range(len(deaths)))
@@ -149,20 +151,20 @@ def _store(
             elif first.setdefault(workflow_id, place) != place:
                 further.append(place)
         rows = {workflow_id: row(place) for workflow_id, place in first.items()}
-        stored = dlq.insert_letters(connection, list(rows.values()))
+        stored = dead_letters.insert_letters(connection, list(rows.values()))
         for workflow_id, made in rows.items():
             if made["id"] in stored:
                 known[workflow_id] = made["id"]
                 opened.append((first[workflow_id], made["id"]))
         waiting = further
-    dlq.add_notes(
+    dead_letters.add_notes(
         connection,
         [(known[deaths[place].failed.workflow_id], _failed_too(deaths[place])) for place in noted],
         author=SYSTEM,
         now=now,
     )
     again = {deaths[place].failed.workflow_id for place in noted}
-    dlq.renew_snapshots(connection, {known[one]: snapshots[one] for one in again})
+    dead_letters.renew_snapshots(connection, {known[one]: snapshots[one] for one in again})
     return sorted(opened)
 
 
@@ -182,7 +184,7 @@ def _told(letter_id: UUID, death: DecidedDeath, cause: Cause, groups: Ensured) -
     return Letter(letter_id, death.failed.workflow_id, death.reason, group_id, cause, is_first)
 
 
-def _requeues(before: dlq.Earlier | None) -> int:
+def _requeues(before: dead_letters.Earlier | None) -> int:
     # Whoever sends a step back has looked at it: its automatic requeues begin anew.
     by_itself = before is not None and (before.status, before.closed_by) == ("requeued", SYSTEM)
     return before.requeues + 1 if before is not None and by_itself else 0
@@ -249,7 +251,7 @@ def note_reopened(connection: Connection, reopened: Sequence[Reopened], now: dat
         text = (
             f"came back; {group.resolved_by} had resolved it at {group.resolved_at:%Y-%m-%d %H:%M} UTC{how}"
         )
-        dlq.add_group_note(connection, group.id, author=SYSTEM, text=text, now=now)
+        dead_letters.add_group_note(connection, group.id, author=SYSTEM, text=text, now=now)
         log("group.reopened", group_id=str(group.id), resolved_by=group.resolved_by)
 
 

@@ -12,25 +12,25 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from app.config import Settings
-from app.domain.notices import Notice, NoticeKind
-from app.store import notices
+from app.domain.notifications import Notice, NotificationKind
+from app.store import notification_outbox
 from app.store.ids import new_id
 from app.store.session import Connection
 from remand.redact import redact_json
 
 _PAGES: Final = {
-    NoticeKind.WORKFLOW_STALE_SOON: "workflows",
-    NoticeKind.WORKFLOW_STALE: "workflows",
-    NoticeKind.DEAD_LETTER_OPENED: "dlq/letters",
-    NoticeKind.GROUP_OPENED: "dlq/groups",
-    NoticeKind.GROUP_GREW: "dlq/groups",
-    NoticeKind.GROUP_REOPENED: "dlq/groups",
-    NoticeKind.REDRIVE_STOPPED: "redrives",
+    NotificationKind.WORKFLOW_STALE_SOON: "workflows",
+    NotificationKind.WORKFLOW_STALE: "workflows",
+    NotificationKind.DEAD_LETTER_OPENED: "dlq/letters",
+    NotificationKind.GROUP_OPENED: "dlq/groups",
+    NotificationKind.GROUP_GREW: "dlq/groups",
+    NotificationKind.GROUP_REOPENED: "dlq/groups",
+    NotificationKind.REDRIVE_STOPPED: "redrives",
 }
 _LONGEST_TITLE = 300
 
 
-def wanted(settings: Settings, kind: NoticeKind) -> bool:
+def wanted(settings: Settings, kind: NotificationKind) -> bool:
     """Say whether any target is told of that kind: ask before gathering what only a notice needs."""
     return any(kind in target.kinds for target in settings.notify.targets)
 
@@ -66,7 +66,7 @@ def enqueue_many(connection: Connection, settings: Settings, told: Iterable[Noti
         for target in targets
         if one.kind in target.kinds
     ]
-    return notices.add(connection, rows)
+    return notification_outbox.add(connection, rows)
 
 
 def _payload(notice: Notice, settings: Settings) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def link(notice: Notice, settings: Settings) -> str | None:
     base = settings.web.dashboard_url
     if base is None:
         return None
-    if notice.kind is NoticeKind.BREAKER_OPENED:
+    if notice.kind is NotificationKind.BREAKER_OPENED:
         return f"{base}/breakers"
     page = _PAGES.get(notice.kind)
     return base if page is None else f"{base}/{page}/{quote(str(notice.subject_id), safe='')}"

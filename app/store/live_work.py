@@ -24,7 +24,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class StandsStill:
+class IdleWorkflow:
     """A workflow that has been in its state for long."""
 
     workflow_id: UUID
@@ -52,7 +52,7 @@ def ended_lately(database: Database, since: datetime, until: datetime, stretch_s
     ]
 
 
-def longest_standing(database: Database, limit: int) -> list[StandsStill]:
+def longest_standing(database: Database, limit: int) -> list[IdleWorkflow]:
     """Return the live workflows that moved least lately, those that wait for a person left out.
 
     Transaction: own.
@@ -64,7 +64,7 @@ def longest_standing(database: Database, limit: int) -> list[StandsStill]:
         " join remand.templates t on t.id = f.template_id order by f.state_since limit %s",
         ([one for one in _LIVE if one != "blocked_by_failures"], limit, limit),
     )
-    return [StandsStill(row[0], row[1], WorkflowState(row[2]), row[3]) for row in rows]
+    return [IdleWorkflow(row[0], row[1], WorkflowState(row[2]), row[3]) for row in rows]
 
 
 def live_by_state(database: Database, at_most: int) -> dict[WorkflowState, int]:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from app.domain.page import Page
 from app.store.groups import Group, GroupFilter, rank, ranked, total, trends
-from app.store.lines import line_of
+from app.store.json_lines import line_of
 from app.store.session import Database
 from app.store.tables import dead_letter_groups
 

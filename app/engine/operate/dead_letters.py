@@ -9,9 +9,9 @@ from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
 from app.domain.text import MAX_PROSE, check_text
 from app.engine.context import Engine
-from app.engine.operate.turn import (
+from app.engine.operate.context import (
     Decided,
-    Turn,
+    Operation,
     Who,
     close,
     end_by_hand,
@@ -24,8 +24,8 @@ from app.engine.operate.turn import (
     reset,
 )
 from app.engine.operate.workflows import cancel
-from app.store import audit, dlq, repairs
-from app.store.dlq import DeadLetter
+from app.store import audit, dead_letters, operator_moves
+from app.store.dead_letters import DeadLetter
 from app.store.workflows import lock_workflow
 from app.telemetry import log
 from remand.redact import redact_text
@@ -39,9 +39,9 @@ def requeue_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         IllegalMove: the entry is closed already.
     """
 
-    def act(turn: Turn) -> list[str]:
-        for step in repairs.failed_steps(turn.connection, turn.workflow.id):
-            reset(turn, step, StepState.ERROR)
+    def act(operation: Operation) -> list[str]:
+        for step in operator_moves.failed_steps(operation.connection, operation.workflow.id):
+            reset(operation, step, StepState.ERROR)
         return []
 
     return _decide_letter(engine, letter_id, who, act, verb="requeue", closing=DeadLetterStatus.REQUEUED)
@@ -55,14 +55,14 @@ def resolve_letter(engine: Engine, letter_id: UUID, who: Who, *, whole_workflow:
         IllegalMove: the entry is closed already.
     """
 
-    def act(turn: Turn) -> list[str]:
+    def act(operation: Operation) -> list[str]:
         if whole_workflow:
-            repairs.resolve_workflow(
-                turn.connection, turn.workflow.id, by=who.by, reason=who.reason, now=turn.now
+            operator_moves.resolve_workflow(
+                operation.connection, operation.workflow.id, by=who.by, reason=who.reason, now=operation.now
             )
             return []
-        for step in repairs.failed_steps(turn.connection, turn.workflow.id):
-            end_by_hand(turn, step, "resolve_manually", StepState.RESOLVED_MANUALLY)
+        for step in operator_moves.failed_steps(operation.connection, operation.workflow.id):
+            end_by_hand(operation, step, "resolve_manually", StepState.RESOLVED_MANUALLY)
         return []
 
     return _decide_letter(
@@ -81,12 +81,12 @@ def give_up_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
         letter, workflow = locked(connection, letter_id)
         now = engine.now(connection)
         refuse_closed(letter, "give up")
-        if not repairs.give_up(connection, workflow.id, by=who.by, reason=who.reason, now=now):
+        if not operator_moves.give_up(connection, workflow.id, by=who.by, reason=who.reason, now=now):
             raise illegal(workflow, "give_up", "some of its steps are still under way: wait or cancel")
-        turn = Turn(connection, workflow, who, now)
-        close(turn, letter, DeadLetterStatus.PERMANENTLY_FAILED)
+        operation = Operation(connection, workflow, who, now)
+        close(operation, letter, DeadLetterStatus.PERMANENTLY_FAILED)
         _record(
-            turn,
+            operation,
             letter,
             "give_up",
             status=DeadLetterStatus.PERMANENTLY_FAILED,
@@ -103,7 +103,7 @@ def cancel_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
     Raises:
         IllegalMove: the entry is closed already.
     """
-    letter = dlq.get_dead_letter(engine.database, letter_id)
+    letter = dead_letters.get_dead_letter(engine.database, letter_id)
     return cancel(engine, letter.workflow_id, who, letter_id=letter_id)
 
 
@@ -127,13 +127,13 @@ def claim_letter(engine: Engine, letter_id: UUID, who: Who) -> Decided:
                 hint="ask them, or add a note",
                 details={"status": letter.status, "claimed_by": letter.claimed_by},
             )
-        dlq.change_letter(
+        dead_letters.change_letter(
             connection, letter.id, status=DeadLetterStatus.INVESTIGATING, claimed_by=who.by, claimed_at=now
         )
-        turn = Turn(connection, workflow, who, now)
-        _record(turn, letter, "claim", status=DeadLetterStatus.INVESTIGATING)
+        operation = Operation(connection, workflow, who, now)
+        _record(operation, letter, "claim", status=DeadLetterStatus.INVESTIGATING)
         if who.reason:
-            dlq.add_note(connection, letter.id, author=who.by, text=who.reason, now=now)
+            dead_letters.add_note(connection, letter.id, author=who.by, text=who.reason, now=now)
     log("dead_letter.claimed", dead_letter_id=str(letter.id), workflow_id=str(workflow.id), by=who.by)
     return Decided(workflow.id, letter.status, DeadLetterStatus.INVESTIGATING)
 
@@ -150,9 +150,9 @@ def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
     check_text(text, "note", longest=MAX_PROSE)
     masked = redact_text(text.strip(), engine.settings.redact_keys)
     with engine.database.begin() as connection:
-        letter = dlq.lock_dead_letter(connection, letter_id)
+        letter = dead_letters.lock_dead_letter(connection, letter_id)
         now = engine.now(connection)
-        dlq.add_note(connection, letter_id, author=who.by, text=masked, now=now)
+        dead_letters.add_note(connection, letter_id, author=who.by, text=masked, now=now)
         entry = audit.Entry(
             "dead_letter.note",
             "dead_letter",
@@ -164,7 +164,7 @@ def note_letter(engine: Engine, letter_id: UUID, text: str, who: Who) -> None:
     log("dead_letter.noted", dead_letter_id=str(letter_id), by=who.by)
 
 
-_Act = Callable[[Turn], Sequence[str]]
+_Act = Callable[[Operation], Sequence[str]]
 
 
 def _decide_letter(
@@ -173,18 +173,18 @@ def _decide_letter(
     with engine.database.begin() as connection:
         letter, workflow = locked(connection, letter_id)
         refuse_closed(letter, verb)
-        turn = Turn(connection, workflow, who, engine.now(connection))
-        rung = [*act(turn), *go_on(turn)]
-        close(turn, letter, closing)
+        operation = Operation(connection, workflow, who, engine.now(connection))
+        rung = [*act(operation), *go_on(operation)]
+        close(operation, letter, closing)
         after = lock_workflow(connection, workflow.id).state
-        _record(turn, letter, verb, status=closing, workflow=(workflow.state, after))
+        _record(operation, letter, verb, status=closing, workflow=(workflow.state, after))
     engine.bell.ring(rung)
     log_closed(letter_id, workflow.id, closing, who)
     return Decided(workflow.id, workflow.state, after, closed_letter=letter_id)
 
 
 def _record(
-    turn: Turn,
+    operation: Operation,
     letter: DeadLetter,
     verb: str,
     *,
@@ -195,4 +195,4 @@ def _record(
     after: dict[str, object] = {"status": status}
     if workflow is not None:
         before["workflow"], after["workflow"] = workflow
-    turn.record(f"dead_letter.{verb}", kind="dead_letter", subject=letter.id, before=before, after=after)
+    operation.record(f"dead_letter.{verb}", kind="dead_letter", subject=letter.id, before=before, after=after)
