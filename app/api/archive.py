@@ -10,9 +10,9 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api.dependencies import After, EngineOf, Limit, QueueReader
-from app.api.openapi import Page
-from app.api.responses import page, whole
+from app.api.answers import page, whole
+from app.api.contract import Page
+from app.api.parts import After, EngineOf, Limit, QueueReader
 from app.engine.archive import status
 from app.store import archive_runs
 

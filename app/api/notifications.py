@@ -11,7 +11,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.dependencies import (
+from app.api.answers import answer, page, whole
+from app.api.contract import CHANGES, Page, errors
+from app.api.parts import (
     After,
     Body,
     EngineOf,
@@ -22,8 +24,6 @@ from app.api.dependencies import (
     QueueWriter,
     Reason,
 )
-from app.api.openapi import CHANGES, Page, errors
-from app.api.responses import answer, page, whole
 from app.domain.notifications import DeliveryState
 from app.engine import notification_targets
 from app.store import notification_lists

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -26,27 +26,17 @@ from app.store.session import Database
 from app.store.unclassified import Unknown, record
 from remand.failure import Failure
 
-_CLAIM = "select * from remand.claim(%s, %s, %s, %s, %s, %s, %s, %s)"
-_CLAIM_HEAD = "select * from remand.claim_head(%s, %s, %s, %s, %s, %s, %s)"
-_READ_CLAIM = """
-select step.workflow_id, step.name as step, step.attempt, step.handler,
-       coalesce(step.timeout_seconds, %s) as timeout_seconds, step.commit_each,
-       coalesce(step.input, flow.input) as input,
-       case when step.depends_on <> '{}' then '"stored"'::jsonb end as parents,
-       step.checkpoint, queued.lease_until, flow.template_id, 0.0::float as waited_seconds
-  from remand.run_queue queued
-  join remand.steps step on step.workflow_id = queued.workflow_id and step.name = queued.step
-  join remand.workflows flow on flow.id = queued.workflow_id
- where queued.workflow_id = %s
-   and queued.step = %s
-   and queued.worker = %s
-   and step.workflow_id = %s
-   and flow.id = %s
-"""
-_SETTLE = (
-    "select * from remand.settle(%s::uuid[], %s::text[], %s::int[], %s::text[]::jsonb[],"
-    " %s, %s, %s, %s, %s, %s, 'claimed', %s)"
-)
+INLINE_PARENTS_BYTES: Final = 500_000
+"""Results of a step's parents, together and as stored, that come along with its claim."""
+_NOTHING_INLINE: Final = -1
+_STARVING_SECONDS: Final = 5.0
+"""How long what is ready of one namespace and priority waits before turns are kept for it."""
+_POSTPONED_SECONDS: Final = 60.0
+"""How much later a step that cannot even be claimed is tried again."""
+
+_CLAIM = "select * from remand.claim_v2(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_CLAIM_HEAD = "select * from remand.claim_head_v2(%s, %s, %s, %s, %s, %s, %s)"
+_READ_CLAIM = "select * from remand.claimed_work(%s, %s::uuid[], %s::text[], %s, %s)"
 _FAIL = (
     "select * from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[],"
     " %s::text[]::jsonb[], %s::text[], %s::text[], %s, %s)"
@@ -122,6 +112,17 @@ class Claim:
     """How long it had been due; what follows in the same drain does not wait."""
 
 
+# The second function runs after the first and sees what it has done; without claims it is not called.
+_SETTLE: Final = f"""
+select outcome.settled, outcome.parked, outcome.rung, outcome.passed,
+       {", ".join(f"work.{column.name}" for column in fields(Claim))}
+  from remand.settle_v2(%s::uuid[], %s::text[], %s::int[], %s::text[]::jsonb[],
+                        %s, %s, %s, %s, %s, %s, 'claimed', %s) outcome
+  left join lateral remand.claimed_work(%s, outcome.claimed_workflows, outcome.claimed_steps, %s, %s) work
+    on true
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """A claimed attempt of which nothing else is read yet."""
@@ -195,27 +196,28 @@ class RunQueue:
     def claim(self, queue: str, k: int) -> list[Claim]:
         """Claim up to `k` due steps; which come first changes from turn to turn. Transaction: own."""
         who = (self._worker, self._pid)
-        return self._read_as(
-            Claim, _CLAIM, (queue, k, *who, *self._times, self._clock.fixed(), next(self._turns))
-        )
+        policy = (next(self._turns), _STARVING_SECONDS, INLINE_PARENTS_BYTES)
+        return self._read_as(Claim, _CLAIM, (queue, k, *who, *self._times, *policy, self._clock.fixed()))
 
     def claim_head(self, queue: str, *, postpone: bool = False) -> Head | None:
         """Claim the first due step without reading what users gave; None: there is none. Transaction: own.
 
         `postpone`: do not claim it, put it off by a minute.
         """
+        seconds = _POSTPONED_SECONDS if postpone else None
         heads = self._database.read(
-            Head, _CLAIM_HEAD, (queue, self._worker, self._pid, *self._times, postpone, self._clock.fixed())
+            Head, _CLAIM_HEAD, (queue, self._worker, self._pid, *self._times, seconds, self._clock.fixed())
         )
         return heads[0] if heads else None
 
     def read(self, head: Head) -> Claim:
-        """Read what a claimed step is to work on. Transaction: own.
+        """Read what a claimed step is to work on, but for its parents' results. Transaction: own.
 
         Raises whatever it cannot be read for.
         """
-        step = (head.workflow_id, head.step, self._worker, head.workflow_id, head.workflow_id)
-        [claim] = self._read_as(Claim, _READ_CLAIM, (self._times[0], *step))
+        step = (plain([head.workflow_id]), texts([head.step]))
+        arguments = (self._worker, *step, self._times[0], _NOTHING_INLINE)
+        [claim] = self._read_as(Claim, _READ_CLAIM, arguments)
         return claim
 
     def settle(self, results: Sequence[Completed], queue: str, k: int) -> Settled:
@@ -237,6 +239,9 @@ class RunQueue:
                 k,
                 *self._times,
                 self._clock.fixed(),
+                self._worker,
+                self._times[0],
+                INLINE_PARENTS_BYTES,
             ),
         )
         return _settled(rows)
@@ -426,25 +431,8 @@ def fail_attempts(
     return {(row[0], row[1]) for row in rows}
 
 
-def _settled(rows: Iterable[tuple[Any, ...]]) -> Settled:
-    claims: list[Claim] = []
-    ring: list[str] = []
-    passed: list[str] = []
-    contended: set[UUID] = set()
-    counted = parked = 0
-    for kind, *columns in rows:
-        match kind:
-            case "claimed":
-                claims.append(Claim(*columns))
-            case "ring":
-                ring.append(columns[1])
-            case "settled":
-                counted += 1
-            case "parked":
-                parked += 1
-                contended.add(columns[0])
-            case "passed":
-                passed += [columns[1]] * columns[2]
-            case _:
-                raise ValueError(f"settle returned an unknown kind {kind!r}")
-    return Settled(claims, ring, counted, parked, frozenset(contended), passed)
+def _settled(rows: Sequence[tuple[Any, ...]]) -> Settled:
+    """Make one value of rows that all begin with the same outcome; each brings a claim, or there is none."""
+    settled, parked, rung, passed, *_ = rows[0]
+    claims = [Claim(*claimed) for _, _, _, _, *claimed in rows if claimed[0] is not None]
+    return Settled(claims, rung, settled, len(parked), frozenset(parked), passed)

@@ -19,9 +19,11 @@ from app.store.ids import find_id
 from app.store.rows import read
 from app.store.session import Database
 
+_FRESH_HOURS = 12
+"""Age of an id below which its workflow is surely not archived: nothing is before a day is over."""
 _SUBMIT = (
-    "select workflow_id, created from remand.submit(%s, %s::uuid[], %s::text[]::jsonb[], %s::text[],"
-    " %s::smallint[], %s, %s, %s::text[]::jsonb[]) order by ordinal"
+    "select workflow_id, created from remand.submit_v2(%s, %s::uuid[], %s::text[]::jsonb[], %s::text[],"
+    " %s::smallint[], %s, %s, %s, %s::text[]::jsonb[]) order by ordinal"
 )
 _COLUMNS = """
     f.id, t.namespace, t.name, t.version, f.state, f.state_since, f.created_at, f.priority, f.input,
@@ -41,7 +43,7 @@ class NewWorkflow:
     id: UUID
     input: str
     key: str | None
-    priority: int | None
+    priority: int
     tags: tuple[str, ...] = ()
 
 
@@ -124,7 +126,7 @@ def insert_workflow(
 
 
 def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, clock: Clock) -> tuple[Any, ...]:
-    """Return the arguments of the SQL function `remand.submit`."""
+    """Return the arguments of the SQL function `remand.submit_v2`."""
     return (
         template_id,
         plain(one.id for one in new),
@@ -132,6 +134,7 @@ def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, cloc
         texts(one.key for one in new),
         plain(one.priority for one in new),
         by,
+        _FRESH_HOURS,
         clock.fixed(),
         texts(json.dumps(one.tags) if one.tags else None for one in new)
         if any(one.tags for one in new)

@@ -74,7 +74,7 @@ def test_result_that_waits_for_a_lock_is_stored_when_it_is_gone(site: Site, post
     try:
         locker.cursor().execute("lock table remand.steps, remand.run_queue in access exclusive mode")
         site.release("locked")
-        eventually(lambda: site.database.call(waits, ("%remand.settle(%",))[0][0] > 0, timeout=60)
+        eventually(lambda: site.database.call(waits, ("%remand.settle_v2(%",))[0][0] > 0, timeout=60)
         # A sweep waits, too: the rescue, or the ring before it in the only process of maintenance.
         swept = ("%live_workers%", "%wake_due%", "%phase = 'ready'%")
         eventually(lambda: any(site.database.call(waits, (one,))[0][0] for one in swept), timeout=60)

@@ -18,7 +18,7 @@ MAX_WAL_KB = 8
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every statement that this process sends, by the name of the function it calls."""
+    """Every statement that this process sends, by the name of the function it calls, without its version."""
     sent: list[str] = []
     really = Database.cursor
 
@@ -28,7 +28,8 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
             class Counting:
                 def execute(self, sql: str, arguments: Any = None) -> None:
-                    sent.append(sql.partition("remand.")[2].partition("(")[0] or sql)
+                    name = sql.partition("remand.")[2].partition("(")[0].removesuffix("_v2")
+                    sent.append(name or sql)
                     cursor.execute(sql, arguments)
 
                 def __getattr__(self, name: str) -> Any:

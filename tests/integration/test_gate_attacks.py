@@ -310,8 +310,8 @@ def test_nothing_is_held_before_it_was_enqueued(database: Database) -> None:
             wait_for_lock(database)
             workflow = new_id()
             other.exec_driver_sql(
-                "select remand.submit(%s, array[%s]::uuid[], array['1']::jsonb[], array[null]::text[],"
-                " array[null]::smallint[], 'test')",
+                "select remand.submit_v2(%s, array[%s]::uuid[], array['1']::jsonb[], array[null]::text[],"
+                " array[5]::smallint[], 'test', 12)",
                 (template, workflow),
             )
         held = sweep.result(10)
@@ -342,7 +342,9 @@ def test_nothing_is_cancelled_before_what_the_person_waited_for(database: Databa
                     (workflow, worker.id),
                 )
             else:
-                other.exec_driver_sql("select remand.claim('steps', 1, %s, 1, 60, 60)", (worker.id,))
+                other.exec_driver_sql(
+                    "select remand.claim_v2('steps', 1, %s, 1, 60, 60, 0, 5, 500000)", (worker.id,)
+                )
         assert person.result(10).changed
 
     expected = ["enqueue", "start", *(["fail"] if claims else []), "cancel"]

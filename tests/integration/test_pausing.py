@@ -345,8 +345,8 @@ def test_a_pause_waits_for_the_submit_that_did_not_see_it(harness: Harness) -> N
     with harness.database.begin() as slow:
         slow.execute(
             sa.text(
-                "select * from remand.submit(:t, array[cast(:id as uuid)], array['{}'::jsonb],"
-                " array[null::text], array[5::smallint], 'slow', :now)"
+                "select * from remand.submit_v2(:t, array[cast(:id as uuid)], array['{}'::jsonb],"
+                " array[null::text], array[5::smallint], 'slow', 12, :now)"
             ),
             {"t": template_id, "id": workflow, "now": harness.clock.now},
         )

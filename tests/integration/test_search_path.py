@@ -60,7 +60,7 @@ begin
   end loop;
 end $$
 """
-CLAIM = "select workflow_id, step, attempt from remand.claim('steps', 10, %s, %s, 60, 10)"
+CLAIM = "select workflow_id, step, attempt from remand.claim_v2('steps', 10, %s, %s, 60, 10, 0, 5, 500000)"
 
 
 @pytest.fixture
@@ -95,16 +95,16 @@ def test_functions_do_what_they_do_whatever_the_callers_path(
     [(template,)] = fresh_database.call("select id from remand.templates")
     [(workflow,)] = rows(
         fooled,
-        "select workflow_id from remand.submit(%s, array[%s]::uuid[], array['{}']::jsonb[],"
-        " array[null]::text[], array[5]::smallint[], 'anna')",
+        "select workflow_id from remand.submit_v2(%s, array[%s]::uuid[], array['{}']::jsonb[],"
+        " array[null]::text[], array[5]::smallint[], 'anna', 12)",
         template,
         "018f0000-0000-7000-8000-000000000001",
     )
     claimed = rows(fooled, CLAIM, str(worker.id), 1)
     settled = rows(
         fooled,
-        "select kind, step from remand.settle(array[%s]::uuid[], array['a'], array[1], array['1']::jsonb[],"
-        " %s, 1, 'steps', 10, 60, 10)",
+        "select unnest(claimed_steps) from remand.settle_v2(array[%s]::uuid[], array['a'], array[1],"
+        " array['1']::jsonb[], %s, 1, 'steps', 10, 60, 10, 'claimed')",
         workflow,
         str(worker.id),
     )
@@ -116,7 +116,7 @@ def test_functions_do_what_they_do_whatever_the_callers_path(
     )
 
     assert claimed == [(workflow, "a", 1)]
-    assert ("claimed", "b") in settled
+    assert settled == [("b",)]
     assert given_back
     assert fresh_database.call("select name, state from remand.steps order by name") == [
         ("a", "complete"),

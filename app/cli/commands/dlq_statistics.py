@@ -21,9 +21,9 @@ from app.domain.dead_letter_filter import LetterFilter
 from app.engine.statistics import Statistics, statistics
 from app.engine.worker_limits import live_workers
 from app.resources.breakers import breakers
-from app.resources.letters import LetterRow, triage_page
 from app.resources.queues import Queue, queues
 from app.store import groups, live_work
+from app.store.dead_letter_search import LetterRow, triage_page
 from app.store.statistics import Count
 
 _COUNTED = 10_000

@@ -10,19 +10,38 @@ declare
   v_workflows uuid[]; v_steps text[];
 begin
   with ours as materialized (
-    select q.workflow_id w, q.step n from remand.run_queue q join unnest(p_workflows, p_steps, p_attempts) g(w, n, a)
-        on q.workflow_id = g.w and q.step = g.n and q.attempt = g.a
-     where q.worker = p_worker and q.phase = 'claimed' and g.w <> all(coalesce(p_got, '{}'))
-     order by 1, 2 for update of q),
+    select queued.workflow_id, queued.step
+      from remand.run_queue queued
+      join unnest(p_workflows, p_steps, p_attempts) given(workflow_id, step, attempt)
+        on queued.workflow_id = given.workflow_id
+       and queued.step = given.step
+       and queued.attempt = given.attempt
+     where queued.worker = p_worker
+       and queued.phase = 'claimed'
+       and given.workflow_id <> all(coalesce(p_got, '{}'))
+     order by 1, 2
+       for update of queued
+  ),
   held as (
-    update remand.run_queue q set phase = 'settling', lease_until = null from ours o
-     where q.workflow_id = o.w and q.step = o.n
-    returning q.workflow_id w, q.step n)
-  select array_agg(h.w), array_agg(h.n) into v_workflows, v_steps from held h;
-  perform remand.move_steps(v_workflows, v_steps, array['in_progress'], 'park', 'enqueued_for_orchestration',
-                            'settle', null, p_now);
-  update remand.steps s set result = g.r
-    from unnest(p_workflows, p_steps, p_results) g(w, n, r), unnest(v_workflows, v_steps) k(w, n)
-   where k.w = g.w and k.n = g.n and s.workflow_id = g.w and s.name = g.n;
-  return query select k.w, k.n from unnest(v_workflows, v_steps) k(w, n);
+    update remand.run_queue queued
+       set phase = 'settling', lease_until = null
+      from ours
+     where queued.workflow_id = ours.workflow_id
+       and queued.step = ours.step
+    returning queued.workflow_id, queued.step
+  )
+  select array_agg(held.workflow_id), array_agg(held.step) into v_workflows, v_steps from held;
+  perform remand.move_steps(
+    v_workflows, v_steps, array['in_progress'], 'park', 'enqueued_for_orchestration', 'settle', null, p_now);
+  update remand.steps step
+     set result = given.result
+    from unnest(p_workflows, p_steps, p_results) given(workflow_id, name, result),
+         unnest(v_workflows, v_steps) parked(workflow_id, name)
+   where parked.workflow_id = given.workflow_id
+     and parked.name = given.name
+     and step.workflow_id = given.workflow_id
+     and step.name = given.name;
+  return query
+  select parked.workflow_id, parked.name
+    from unnest(v_workflows, v_steps) parked(workflow_id, name);
 end $$;

@@ -46,7 +46,7 @@ begin
            and y.created_at <= b.bound - remand.passed_over(v_gaps, b.bound, p_now)
         offset 0) x
       union
-      select q.workflow_id from unnest(v_unheard) u(queue), lateral remand.lanes(u.queue, 0, p_now) l, lateral (
+      select q.workflow_id from unnest(v_unheard) u(queue), lateral remand.claim_order(u.queue, 0, 0, p_now) l, lateral (
         select x.workflow_id from remand.run_queue x where x.phase = 'ready' and x.queue = u.queue
            and x.namespace = l.namespace and x.priority = l.priority and x.due_at <= v_process offset 0) q
       union

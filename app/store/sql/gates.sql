@@ -1,7 +1,0 @@
--- What keeps work of a queue from being claimed: the gated dependencies, and whether the queue is paused.
--- Both tables are tiny and nearly always say nothing. Parsed when made, not SET: callers inline it.
-create or replace function remand.gates(p_queue text) returns table (gated text[], paused boolean)
-language sql stable begin atomic
-  select array(select b.name from remand.breakers b where b.state <> 'closed' or b.releasing_since is not null),
-         exists (select from remand.pauses x where x.queue = p_queue);
-end;
