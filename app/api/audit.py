@@ -12,8 +12,8 @@ from app.api.answers import page
 from app.api.contract import Page
 from app.api.parts import AdminReader, After, EngineOf, Limit, Line
 from app.domain.instants import Instant
-from app.store import audit
-from app.store.audit import Written
+from app.resources import audit
+from app.resources.audit import Written
 
 router = APIRouter(tags=["audit"])
 

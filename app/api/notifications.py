@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
@@ -26,40 +25,10 @@ from app.api.parts import (
 )
 from app.domain.notifications import DeliveryState
 from app.engine import notification_targets
-from app.store import notification_lists
+from app.resources.notifications import Notification, TargetStatus, list_page
 
 router = APIRouter(tags=["notifications"])
 TargetName = Annotated[Line, Path(description="Name of a target in the settings.", examples=["pager"])]
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A notice on its way to a target; `payload` holds title, facts and link."""
-
-    id: UUID
-    target: str
-    kind: str
-    subject_id: str
-    payload: dict[str, Any]
-    state: DeliveryState
-    message_id: UUID | None
-    created_at: datetime
-    due_at: datetime
-    attempts: int
-    last_error: str | None
-    sent_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """How a target fares; `failures`: tries in a row, `next_at`: nothing is sent before."""
-
-    name: str
-    pending: int
-    given_up: int
-    failures: int
-    next_at: datetime | None
-    sent_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +49,7 @@ class RetryNotices(Body):
     reason: Reason = None
 
 
-@router.get("/notifications", response_model=Page[Notice], summary="List notices")
+@router.get("/notifications", response_model=Page[Notification], summary="List notices")
 def list_notifications(
     engine: EngineOf,
     caller: LetterReader,
@@ -90,13 +59,13 @@ def list_notifications(
     limit: Limit = 50,
 ) -> Response:
     """List what people outside are told, newest first: to whom, whether it was sent, and why not."""
-    found = notification_lists.list_page(
-        engine.database, states=state or (), target=target, after=cursor, limit=limit
-    )
+    found = list_page(engine.database, states=state or (), target=target, after=cursor, limit=limit)
     return page(found)
 
 
-@router.get("/notifications/targets", response_model=Page[Target], summary="List the targets of notices")
+@router.get(
+    "/notifications/targets", response_model=Page[TargetStatus], summary="List the targets of notices"
+)
 def list_notification_targets(engine: EngineOf, caller: QueueReader) -> Response:
     """List the targets by name: what waits for each, what was given up, since when none was taken."""
     return whole(notification_targets.standings(engine))

@@ -11,8 +11,8 @@ from app.api.answers import page
 from app.api.contract import Page
 from app.api.parts import After, EngineOf, Limit, WorkflowReader
 from app.domain.staleness import Health
-from app.engine import staleness
-from app.store.staleness import WorkflowStaleness
+from app.resources import staleness
+from app.resources.staleness import WorkflowStaleness
 
 router = APIRouter(tags=["dead letters"])
 

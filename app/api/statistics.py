@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from app.api.answers import answer
 from app.api.parts import EngineOf, LetterReader, Line
-from app.engine.statistics import Statistics, statistics
+from app.resources.overview import Statistics, statistics
 
 router = APIRouter(tags=["dead letters"])
 

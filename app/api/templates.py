@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import Field
@@ -18,12 +17,11 @@ from app.api.contract import CHANGES, Page, errors
 from app.api.parts import After, Body, EngineOf, Limit, Line, Reason, TemplateReader, TemplateWriter
 from app.domain import page as paging
 from app.domain.errors import Busy, InputInvalid
-from app.domain.template import load_text, to_definition
+from app.domain.template import load_text
 from app.engine import operate
-from app.engine.context import Engine
 from app.engine.operate import Paused
-from app.store.pauses import paused_templates
-from app.store.templates import PublishedTemplate
+from app.resources import templates
+from app.resources.templates import TemplateLine, TemplateShown
 from app.web.attended import attended
 
 router = APIRouter(tags=["templates"])
@@ -33,36 +31,6 @@ Version = Annotated[Line, Path(description="Its version.")]
 _checking = threading.Lock()
 _WAIT_SECONDS = 2.0
 _ONE = "/templates/{namespace}/{name}"
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateLine:
-    """A published template as lists show it."""
-
-    template: str
-    """namespace/name:version"""
-    hash: str
-    published_at: datetime
-    steps: int
-    queues: list[str]
-    description: str
-    paused_by: str | None
-    """Who paused all versions of it; null: nobody."""
-
-    @classmethod
-    def of(cls, one: PublishedTemplate, paused: Mapping[tuple[str, str], str]) -> TemplateLine:
-        """Return what lists show of a template; `paused`: who did it, by namespace and name."""
-        made = one.template
-        queues = sorted({step.queue for step in made.steps})
-        by = paused.get((made.namespace, made.name))
-        return cls(made.ref, one.hash, one.created_at, len(made.steps), queues, made.description, by)
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateShown(TemplateLine):
-    """A published template with its definition."""
-
-    definition: dict[str, Any]
 
 
 class TemplateAction(Body):
@@ -96,12 +64,7 @@ def list_templates(
     engine: EngineOf, caller: TemplateReader, cursor: After = None, limit: Limit = 50
 ) -> Response:
     """List the published templates by name, newest version of each first."""
-    return _page(_lines(engine, engine.templates.listed()), cursor, limit)
-
-
-def _lines(engine: Engine, found: Iterable[PublishedTemplate]) -> list[TemplateLine]:
-    paused = {(one.namespace, one.name): one.by for one in paused_templates(engine.database)}
-    return [TemplateLine.of(one, paused) for one in found]
+    return _page(templates.lines(engine), cursor, limit)
 
 
 def _page(lines: list[TemplateLine], cursor: str | None, limit: int) -> Response:
@@ -123,7 +86,7 @@ def _page(lines: list[TemplateLine], cursor: str | None, limit: int) -> Response
 )
 def show_template(engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name) -> Response:
     """Show the newest version with its definition."""
-    return _shown(engine, engine.templates.find(f"{namespace}/{name}"))
+    return answer(templates.show(engine, engine.templates.find(f"{namespace}/{name}")))
 
 
 @router.get(
@@ -141,7 +104,7 @@ def list_template_versions(
     found = [
         one for one in engine.templates.listed() if (one.template.namespace, one.template.name) == wanted
     ]
-    return whole(_lines(engine, found))
+    return whole(templates.lines(engine, found))
 
 
 @router.get(
@@ -154,17 +117,7 @@ def show_template_version(
     engine: EngineOf, caller: TemplateReader, namespace: Namespace, name: Name, version: Version
 ) -> Response:
     """Show a version with its definition; a published version never changes."""
-    return _shown(engine, engine.templates.find(f"{namespace}/{name}:{version}"))
-
-
-def _shown(engine: Engine, one: PublishedTemplate) -> Response:
-    [line] = _lines(engine, [one])
-    return answer(
-        {
-            **{name: getattr(line, name) for name in TemplateLine.__slots__},
-            "definition": to_definition(one.template),
-        }
-    )
+    return answer(templates.show(engine, engine.templates.find(f"{namespace}/{name}:{version}")))
 
 
 @router.post(

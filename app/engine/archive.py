@@ -28,7 +28,7 @@ from app.store import archive_runs as books
 from app.store import diagnosis
 from app.store import partitions as live
 from app.store.archive import Archived, Between, Outcome, PeriodInspection, Rule
-from app.store.archive_runs import Run, Statistics, Sums
+from app.store.archive_runs import Run, Sums
 from app.store.session import NOT_NOW
 from app.store.sweep_lock import alone
 from app.store.tables import PARTITIONED
@@ -81,15 +81,6 @@ class Planned:
     """Workflows that would be archived."""
     stay: Mapping[Stay, int]
     """Workflows that would not, by why."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveStatus:
-    """What the archive holds, and what was moved last."""
-
-    periods: Sequence[Statistics]
-    runs: Sequence[Run]
-    """Newest first."""
 
 
 @dataclass(slots=True)
@@ -171,11 +162,6 @@ def plan(engine: Engine) -> list[Planned]:
     if left:
         found.append(Planned(books.DEFAULT, None, None, Way.BATCH, left, {}))
     return found
-
-
-def status(engine: Engine, limit: int) -> ArchiveStatus:
-    """Return what the archive holds, and at most `limit` runs. Changes nothing."""
-    return ArchiveStatus(books.statistics(engine.database), books.runs(engine.database, limit=limit))
 
 
 def verify_pending(engine: Engine) -> None:

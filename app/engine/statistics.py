@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from app.engine.context import Engine
 from app.store import groups
@@ -46,10 +45,6 @@ class Statistics:
     by_status: list[Count]
     by_template: list[Count]
     dead_queues: list[Utilisation]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what programs read of it."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:

@@ -77,8 +77,8 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
-    """A row of the view `v_archive_statistics`."""
+class ArchivedPeriod:
+    """What the archive holds of a period; "default": of none. `bytes` as of the last run."""
 
     period: str
     starts_at: datetime | None
@@ -181,11 +181,11 @@ def restored_at(database: Database) -> Mapping[str, datetime]:
     )
 
 
-def statistics(database: Database) -> list[Statistics]:
+def statistics(database: Database) -> list[ArchivedPeriod]:
     """Return what the archive holds, a row for each period, oldest first. Transaction: own."""
-    names = Statistics.__slots__
+    names = ArchivedPeriod.__slots__
     return database.read(
-        Statistics,
+        ArchivedPeriod,
         f"select {', '.join(names)} from remand.v_archive_statistics order by starts_at nulls first, period",
     )
 

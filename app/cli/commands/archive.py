@@ -17,12 +17,10 @@ from app.cli.render.output import now, size, table
 from app.cli.render.wording import command, counted, next_steps
 from app.domain.page import Page
 from app.domain.retention import Stay, Way
-from app.engine.archive import ArchiveResult, Deferral, Planned, plan, run, status
-from app.engine.archive import ArchiveStatus as ArchiveStanding
+from app.engine.archive import ArchiveResult, Deferral, Planned, plan, run
 from app.engine.archive_export import Exported, drop, export, unexported
 from app.engine.archive_restore import Restored, restore, restore_period
-from app.store import archive_runs
-from app.store.archive_runs import Run
+from app.resources.archive import ArchiveRun, ArchiveStatus, runs, status
 from app.store.workflows import find_workflow
 
 GROUP = Group("archive", "Move finished workflows out of the way of live work, and bring them back.")
@@ -80,7 +78,7 @@ def status_(
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many runs.")] = 10,
 ) -> None:
     """Show what the archive holds, by period, and what was moved last."""
-    found = status(cli.engine, limit)
+    found = status(cli.database, limit)
     older = [next_steps(command("remand archive runs"))] if len(found.runs) == limit else []
     cli.out.answer(found, *_status(found), *older)
 
@@ -88,12 +86,8 @@ def status_(
 @GROUP.verb("runs", examples=("remand archive runs", "remand archive runs --limit 500 --json"))
 def runs_(cli: Cli, after: After = None, limit: Limit = 50) -> None:
     """List what was moved into the archive and out of it, newest first."""
-    page = archive_runs.list_page(cli.database, after=after, limit=limit)
-    told = [name for name in Run.__slots__ if name != "checksum"]
-    cli.out.answer_page(
-        page.each(lambda one: {name: getattr(one, name) for name in told}),
-        _runs(page.items) if page.items else "nothing was archived yet",
-    )
+    page = runs(cli.database, after=after, limit=limit)
+    cli.out.answer_page(page, _runs(page.items) if page.items else "nothing was archived yet")
 
 
 @GROUP.verb(
@@ -221,7 +215,7 @@ def _swept(swept: ArchiveResult) -> list[RenderableType]:
     return [told, *left, "its time is over and more is left", next_steps(command("remand archive run"))]
 
 
-def _status(found: ArchiveStanding) -> list[RenderableType]:
+def _status(found: ArchiveStatus) -> list[RenderableType]:
     held = table(
         "period", "from", "until", "workflows", "steps", "size", "came", "exported", "verified",
         rows=[
@@ -244,7 +238,7 @@ def _status(found: ArchiveStanding) -> list[RenderableType]:
     return [held, Text(), _runs(found.runs)]
 
 
-def _runs(runs: Sequence[Run]) -> RenderableType:
+def _runs(moves: Sequence[ArchiveRun]) -> RenderableType:
     at = now()
     return table(
         "when", "what", "period", "how", "workflows", "stayed", "locked", "by",
@@ -259,7 +253,7 @@ def _runs(runs: Sequence[Run]) -> RenderableType:
                 "" if one.lock_ms is None else f"{one.lock_ms:.0f} ms",
                 one.by,
             )
-            for one in runs
+            for one in moves
         ],
     )  # fmt: skip
 

@@ -12,8 +12,7 @@ from rich.text import Text
 from app.cli.arguments import read_since
 from app.cli.context import After, Cli, Group, Limit
 from app.cli.render.output import age, now, short, table
-from app.store import audit
-from app.store.audit import Filter, Written
+from app.resources.audit import Filter, Written, list_page
 from app.store.workflows import find_workflow_id
 
 GROUP = Group("audit", "See who decided what, when and why.")
@@ -48,7 +47,7 @@ def list_(
         workflow_id=find_workflow_id(cli.database, workflow) if workflow else None,
         since=read_since(since, now()) if since else None,
     )
-    page = audit.list_page(cli.database, wanted, after=after, limit=limit)
+    page = list_page(cli.database, wanted, after=after, limit=limit)
     cli.out.answer_page(
         page, _listing(page.items) if page.items else Text("nobody decided anything like that")
     )

@@ -18,13 +18,13 @@ from app.cli.commands.dlq_groups import bars
 from app.cli.context import ROOT, RUN, After, Cli, Limit
 from app.cli.render.output import age, facts, now, short_ids, span, state, table
 from app.domain.dead_letter_filter import LetterFilter
-from app.engine.statistics import Statistics, statistics
 from app.engine.worker_limits import live_workers
 from app.resources.breakers import breakers
+from app.resources.overview import Count, Statistics, live_by_state, statistics
 from app.resources.queues import Queue, queues
-from app.store import groups, live_work
+from app.resources.values import fields_of
+from app.store import groups
 from app.store.dead_letter_search import LetterRow, triage_page
-from app.store.statistics import Count
 
 _COUNTED = 10_000
 Every = Annotated[float, typer.Option("--every", min=0.2, max=3600, help="Seconds between two looks.")]
@@ -38,7 +38,7 @@ def stats(
 ) -> None:
     """Show how many letters there are, of what, how full the dead queues are, how fast they are closed."""
     told = statistics(cli.engine, namespace=namespace)
-    cli.out.answer(told.to_dict(), *_figures(told))
+    cli.out.answer(told, *_figures(told))
 
 
 def _figures(told: Statistics) -> list[RenderableType]:
@@ -133,7 +133,7 @@ def watch(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
     def look() -> tuple[dict[str, Any], RenderableType]:
         told = statistics(cli.engine)
         found = groups.list_page(cli.database, order="largest", limit=15).items
-        return told.to_dict(), Stacked(_summary(told), _causes(found))
+        return fields_of(told), Stacked(_summary(told), _causes(found))
 
     _again(cli, look, every, times)
 
@@ -147,7 +147,7 @@ def top(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
         found_queues = queues(cli.engine)
         workers = live_workers(cli.engine)
         gating = [one for one in breakers(cli.engine) if one.is_gating]
-        states = live_work.live_by_state(cli.database, _COUNTED)
+        states = live_by_state(cli.database, _COUNTED)
         found = groups.list_page(cli.database, order="largest", limit=8).items
         value = {
             "open_letters": told.open,

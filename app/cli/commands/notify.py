@@ -12,13 +12,10 @@ from rich.text import Text
 from app.cli.context import After, By, Cli, Group, Limit, Reason
 from app.cli.render.output import age, now, short, table
 from app.cli.render.wording import command, counted, next_steps
-from app.domain.errors import NotificationNotFound
 from app.domain.notification_messages import Delivered
 from app.domain.notifications import DeliveryState
 from app.engine import notification_targets
-from app.store import notification_lists
-from app.store.ids import find_id
-from app.store.notification_lists import Notification, TargetStatus
+from app.resources.notifications import Notification, TargetStatus, find_ids, list_page
 
 GROUP = Group("notify", "See whether notices reach their targets; try one, send again what was given up.")
 _STYLE = {DeliveryState.PENDING: "yellow", DeliveryState.SENT: "green", DeliveryState.GIVEN_UP: "red"}
@@ -44,9 +41,7 @@ def list_(
 ) -> None:
     """List the targets, how each fares, and the notices: newest first, with why a try failed."""
     targets = notification_targets.standings(cli.engine)
-    page = notification_lists.list_page(
-        cli.database, states=state or (), target=target, after=after, limit=limit
-    )
+    page = list_page(cli.database, states=state or (), target=target, after=after, limit=limit)
     steps = [command("remand notify retry", one.name) for one in targets if one.given_up]
     cli.out.answer_page(
         page,
@@ -94,7 +89,7 @@ def retry(
     by: By = None,
 ) -> None:
     """Have sent again what was given up, under the same ids; the sweep sends it."""
-    only = [find_id(cli.database, "notifications", one, NotificationNotFound) for one in notice or ()]
+    only = find_ids(cli.database, notice or ())
     count = notification_targets.retry(cli.engine, target, cli.who(by, reason), only)
     told = f"{counted(count, 'notice')} will be sent again" if count else "nothing was given up"
     cli.out.answer({"target": target, "count": count}, told)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
@@ -16,13 +16,13 @@ from app.cli.render.output import age, facts, table
 from app.cli.render.wording import command, counted, next_steps
 from app.domain.errors import HandlerNotFound
 from app.domain.page import Page
-from app.domain.template import Template, all_rule_layers, load_paths, to_definition
+from app.domain.template import Template, all_rule_layers, load_paths
 from app.engine import operate
 from app.engine.publish import publish as publish_templates
 from app.engine.rule_sets import unknown_classes
+from app.resources import templates
+from app.resources.templates import TemplateLine
 from app.runtime import import_handlers
-from app.store.pauses import paused_templates
-from app.store.templates import PublishedTemplate
 from remand.handler import registry
 
 GROUP = Group("template", "Check, publish and look at templates: what workflows are made from.")
@@ -33,45 +33,24 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="YAML files
 @GROUP.verb("list", examples=("remand template list", "remand template list --json"))
 def list_(cli: Cli) -> None:
     """List the published templates, newest version of each first."""
-    found = cli.engine.templates.listed()
-    held = {(one.namespace, one.name): one.by for one in paused_templates(cli.database)}
+    found = templates.lines(cli.engine)
+    cli.out.answer_page(Page.whole(found), _listing(found) if found else "no templates are published")
 
-    def paused_by(one: PublishedTemplate) -> str | None:
-        return held.get((one.template.namespace, one.template.name))
 
-    cli.out.answer_page(
-        Page.whole({**_fields(one), "paused_by": paused_by(one)} for one in found),
-        table(
-            "template", "steps", "queues", "published", "description",
-            rows=[
-                (
-                    one.template.ref + (f" (paused by {paused_by(one)})" if paused_by(one) else ""),
-                    str(len(one.template.steps)),
-                    ", ".join(queues([one.template])),
-                    f"{age(one.created_at)} ago",
-                    one.template.description,
-                )
-                for one in found
-            ],
-        ) if found else "no templates are published",
+def _listing(found: Sequence[TemplateLine]) -> RenderableType:
+    return table(
+        "template", "steps", "queues", "published", "description",
+        rows=[
+            (
+                line.template + (f" (paused by {line.paused_by})" if line.paused_by else ""),
+                str(line.steps),
+                ", ".join(line.queues),
+                f"{age(line.published_at)} ago",
+                line.description,
+            )
+            for line in found
+        ],
     )  # fmt: skip
-
-
-def queues(templates: Iterable[Template]) -> list[str]:
-    """Return the step queues that templates name, sorted."""
-    return sorted({step.queue for template in templates for step in template.steps})
-
-
-def _fields(one: PublishedTemplate) -> dict[str, Any]:
-    template = one.template
-    return {
-        "template": template.ref,
-        "hash": one.hash,
-        "published_at": one.created_at,
-        "steps": len(template.steps),
-        "queues": queues([template]),
-        "description": template.description,
-    }
 
 
 @GROUP.verb(
@@ -91,7 +70,7 @@ def show(
     nodes = {step.name: Node(step.name) for step in found.steps}
     drawn = draw(nodes, {step.name: step.depends_on for step in found.steps}, cli.out.console.width)
     cli.out.answer(
-        {**_fields(one), "definition": to_definition(found)},
+        templates.show(cli.engine, one),
         facts(
             [
                 ("template", found.ref),

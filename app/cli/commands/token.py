@@ -19,8 +19,9 @@ from app.domain.access import Permission, Role
 from app.domain.errors import InputInvalid
 from app.domain.page import Page
 from app.engine import access
-from app.store import access as stored
-from app.store.access import Token
+from app.resources import access as stored
+from app.resources.access import Token
+from app.resources.values import fields_of
 
 GROUP = Group("token", "Let programs use the API: what they may do, until when.")
 
@@ -73,7 +74,7 @@ def create(
         cli.engine, name, role, cli.who(by, reason), scopes=scope, expires_in=seconds
     )
     cli.out.answer(
-        {**_told(token), "token": secret},
+        {**fields_of(token), "token": secret},
         facts(
             [("token", Text(secret, style="bold")), ("name", token.name), ("may", _may(token)),
              ("ends", _ends(token))]
@@ -87,7 +88,7 @@ def list_(cli: Cli, all: Annotated[bool, typer.Option("--all", help="Revoked one
     """List the tokens: what each may do, until when, and when it was last used."""
     found = stored.list_tokens(cli.database, revoked=all)
     nothing = Text("no token; see remand token create")
-    cli.out.answer_page(Page.whole(_told(one) for one in found), _listing(found) if found else nothing)
+    cli.out.answer_page(Page.whole(found), _listing(found) if found else nothing)
 
 
 @GROUP.verb("revoke", exits=(4,), examples=('remand token revoke ci --reason "was in a log"',))
@@ -99,7 +100,7 @@ def revoke(
 ) -> None:
     """Let a token sign in no more, from its next request on."""
     gone = access.revoke_token(cli.engine, token, cli.who(by, reason))
-    cli.out.answer(_told(gone), f"token {gone.name} ({gone.hint}…) is revoked")
+    cli.out.answer(gone, f"token {gone.name} ({gone.hint}…) is revoked")
 
 
 def _read(file: Path) -> str | None:
@@ -124,10 +125,6 @@ def _write(file: Path, secret: str) -> None:
         raise InputInvalid(
             f"the token cannot be written to {file}: {error.strerror}", hint="run it again: it makes another"
         ) from None
-
-
-def _told(token: Token) -> dict[str, object]:
-    return {name: getattr(token, name) for name in Token.__slots__}
 
 
 def _listing(found: Sequence[Token]) -> RenderableType:

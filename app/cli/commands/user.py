@@ -19,8 +19,8 @@ from app.domain.access import Role, account_name_like
 from app.domain.errors import AccessInvalid, NameTaken, UserNotFound
 from app.domain.page import Page
 from app.engine import access
-from app.store import access as stored
-from app.store.access import User
+from app.resources import access as stored
+from app.resources.access import User
 
 GROUP = Group("user", "Let people sign in to the dashboard: who, and what they may do.")
 
@@ -62,10 +62,10 @@ def add(
         if not keep:
             raise
         user = next(one for one in stored.list_users(cli.database) if one.name == name.strip().lower())
-        cli.out.answer(_told(user), f"user {user.name} was there, as {user.role}: left as it is")
+        cli.out.answer(user, f"user {user.name} was there, as {user.role}: left as it is")
         return
     cli.out.answer(
-        _told(user),
+        user,
         f"user {user.name} may sign in, as {user.role}",
         next_steps(Text(f"{base_url(cli.given)}/login", style="bold cyan")),
     )
@@ -76,14 +76,14 @@ def list_(cli: Cli) -> None:
     """List who may sign in."""
     found = stored.list_users(cli.database)
     nobody = Text.assemble("nobody yet: ", command("remand user add NAME --role admin"))
-    cli.out.answer_page(Page.whole(_told(one) for one in found), _listing(found) if found else nobody)
+    cli.out.answer_page(Page.whole(found), _listing(found) if found else nobody)
 
 
 @GROUP.verb("set-role", exits=(4,), examples=("remand user set-role grace operator",))
 def set_role(cli: Cli, name: UserName, role: Role, reason: Reason = None, by: By = None) -> None:
     """Give a user another role; it holds for open sessions, too."""
     user = access.set_role(cli.engine, name, role, cli.who(by, reason))
-    cli.out.answer(_told(user), f"user {user.name} is {user.role} now")
+    cli.out.answer(user, f"user {user.name} is {user.role} now")
 
 
 @GROUP.verb("password", exits=(4,), examples=("remand user password grace",))
@@ -98,21 +98,21 @@ def password(
     """Give a user another password, and sign them out everywhere."""
     given = _password(password_stdin, password_variable)
     user = access.set_password(cli.engine, name, given, cli.who(by, reason))
-    cli.out.answer(_told(user), f"user {user.name} has a new password and is signed out everywhere")
+    cli.out.answer(user, f"user {user.name} has a new password and is signed out everywhere")
 
 
 @GROUP.verb("disable", exits=(4,), examples=('remand user disable grace --reason "left the team"',))
 def disable(cli: Cli, name: UserName, reason: Reason = None, by: By = None) -> None:
     """Sign a user out everywhere, and let them in no more. What they decided stays on record."""
     user = access.disable_user(cli.engine, name, cli.who(by, reason))
-    cli.out.answer(_told(user), f"user {user.name} is out and may not sign in")
+    cli.out.answer(user, f"user {user.name} is out and may not sign in")
 
 
 @GROUP.verb("enable", exits=(4,), examples=("remand user enable grace",))
 def enable(cli: Cli, name: UserName, reason: Reason = None, by: By = None) -> None:
     """Let a user in again, with the password they had."""
     user = access.enable_user(cli.engine, name, cli.who(by, reason))
-    cli.out.answer(_told(user), f"user {user.name} may sign in again")
+    cli.out.answer(user, f"user {user.name} may sign in again")
 
 
 @GROUP.verb("link", exits=(4,), examples=("remand user link", "remand user link grace"))
@@ -149,10 +149,6 @@ def _password(from_stdin: bool, variable: str | None) -> str:
         )
     asked: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return asked
-
-
-def _told(user: User) -> dict[str, object]:
-    return {name: getattr(user, name) for name in User.__slots__}
 
 
 def _listing(found: Sequence[User]) -> RenderableType:

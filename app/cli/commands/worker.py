@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from app.cli.celery_main import beat_command, worker_command
-from app.cli.commands.template import queues as queues_of
 from app.cli.context import ROOT, RUN, Cli
 from app.config import Settings
 from app.config.sources import CONFIG_VARIABLE
@@ -19,6 +18,7 @@ from app.domain.errors import DatabaseUnreachable
 from app.domain.queues import BUILT_IN
 from app.engine.publish import publish
 from app.engine.startup import await_broker, await_database, patiently
+from app.resources.templates import queues_of
 from app.runtime import Runtime, import_handlers
 from app.telemetry import log
 

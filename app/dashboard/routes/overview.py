@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
-from app.engine.statistics import statistics
 from app.engine.worker_limits import live_workers
 from app.resources.breakers import breakers
+from app.resources.overview import ended_lately, live_by_state, longest_standing, statistics
 from app.resources.queues import queues
-from app.store import groups, live_work
+from app.store import groups
 from app.web.identity import require
 
 router = APIRouter()
@@ -32,7 +32,7 @@ def overview_page(request: Request) -> Response:
         now = engine.now(connection)
     figures = statistics(engine)
     since = now - timedelta(seconds=_STRETCH_SECONDS * _STRETCHES)
-    lately = live_work.ended_lately(engine.database, since, now, _STRETCH_SECONDS)
+    lately = ended_lately(engine.database, since, now, _STRETCH_SECONDS)
     return show(
         request,
         "overview.html",
@@ -40,9 +40,9 @@ def overview_page(request: Request) -> Response:
         queues=queues(engine),
         breakers=breakers(engine),
         workers=live_workers(engine),
-        states=live_work.live_by_state(engine.database, _COUNTED),
+        states=live_by_state(engine.database, _COUNTED),
         counted=_COUNTED,
-        still=live_work.longest_standing(engine.database, 5),
+        still=longest_standing(engine.database, 5),
         largest=groups.list_page(engine.database, order="largest", limit=5).items,
         attempts=[one.attempts for one in lately],
         # The stretch that has just begun is not whole yet.

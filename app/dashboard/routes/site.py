@@ -12,13 +12,11 @@ from app.dashboard.drawing import graph
 from app.dashboard.views import done, engine_of, show
 from app.domain.access import Permission
 from app.domain.staleness import Health
-from app.engine import archive, operate, staleness
-from app.engine.context import Engine
-from app.resources import breakers, queues, workers
+from app.engine import operate
+from app.resources import archive, breakers, queues, staleness, templates, workers
+from app.resources.audit import Filter
+from app.resources.audit import list_page as audited
 from app.resources.sweeps import sweeps
-from app.store.audit import Filter
-from app.store.audit import list_page as audited
-from app.store.pauses import TemplatePause, paused_templates
 from app.web.identity import require
 
 router = APIRouter()
@@ -80,7 +78,7 @@ def sweeps_page(request: Request) -> Response:
 def archive_page(request: Request) -> Response:
     """Show what the archive holds, and what was moved last."""
     require(Permission.QUEUES_READ)(request)
-    return show(request, "archive.html", archive=archive.status(engine_of(request), _RUNS))
+    return show(request, "archive.html", archive=archive.status(engine_of(request).database, _RUNS))
 
 
 @router.get("/staleness")
@@ -120,11 +118,9 @@ def templates_page(request: Request) -> Response:
     """Show the published templates, the newest version of each first."""
     require(Permission.TEMPLATES_READ)(request)
     engine = engine_of(request)
-    return show(request, "templates.html", templates=engine.templates.listed(), pauses=_pauses(engine))
-
-
-def _pauses(engine: Engine) -> dict[tuple[str, str], TemplatePause]:
-    return {(one.namespace, one.name): one for one in paused_templates(engine.database)}
+    return show(
+        request, "templates.html", templates=engine.templates.listed(), pauses=templates.pauses(engine)
+    )
 
 
 @router.post("/templates/{namespace}/{name}/{verb}")
@@ -153,7 +149,7 @@ def template_page(request: Request, namespace: str, name: str, version: str) -> 
         "template.html",
         live=False,
         shown=template,
-        pause=_pauses(engine).get((namespace, name)),
+        pause=templates.pauses(engine).get((namespace, name)),
         drawing=graph.lay_out({one.name: one.depends_on for one in template.steps}),
     )
 

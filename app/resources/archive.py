@@ -1,0 +1,66 @@
+"""The archive, as every door shows it: what it holds by period, and what went in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from app.domain.page import Page
+from app.store import archive_runs
+from app.store.archive_runs import ArchivedPeriod
+from app.store.archive_runs import statistics as periods
+from app.store.session import Database
+
+__all__ = ["ArchiveRun", "ArchiveStatus", "ArchivedPeriod", "periods", "runs", "status"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRun:
+    """A move into the archive or out of it, or an export; `place` is the directory of that."""
+
+    id: UUID
+    kind: Literal["archive", "restore", "export", "drop"]
+    path: Literal["period", "batch"]
+    period: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+    workflows: int
+    steps: int
+    attempts: int
+    history: int
+    stayed: int
+    bytes_before: int
+    bytes: int
+    lock_ms: float | None
+    started_at: datetime
+    ended_at: datetime
+    verified_at: datetime | None
+    by: str
+    place: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveStatus:
+    """What the archive holds, and what was moved last."""
+
+    periods: list[ArchivedPeriod]
+    runs: Sequence[ArchiveRun]
+    """Newest first."""
+
+
+def status(database: Database, limit: int) -> ArchiveStatus:
+    """Return what the archive holds, and its last moves. Transaction: two short ones."""
+    return ArchiveStatus(periods(database), runs(database, limit=limit).items)
+
+
+def runs(database: Database, *, after: str | None = None, limit: int = 50) -> Page[ArchiveRun]:
+    """Return the moves, newest first. Transaction: own.
+
+    Raises:
+        InputInvalid: the cursor is none.
+    """
+    found = archive_runs.list_page(database, after=after, limit=limit)
+    return found.each(lambda run: ArchiveRun(*(getattr(run, name) for name in ArchiveRun.__slots__)))

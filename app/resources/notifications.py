@@ -1,0 +1,23 @@
+"""Notifications, as every door shows them: what people outside are told, and how each target fares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from app.domain.errors import NotificationNotFound
+from app.store.ids import find_id
+from app.store.notification_lists import Notification, TargetStatus, list_page
+from app.store.session import Database
+
+__all__ = ["Notification", "TargetStatus", "find_ids", "list_page"]
+
+
+def find_ids(database: Database, typed: Iterable[str]) -> list[UUID]:
+    """Return the notifications that ids, or ends of them, mean. Transaction: own, for each.
+
+    Raises:
+        NotificationNotFound: there is none of that id.
+        IdAmbiguous: an end is that of several.
+    """
+    return [find_id(database, "notifications", text, NotificationNotFound) for text in typed]
