@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -11,6 +13,7 @@ from rich.text import Text
 from app.cli.arguments import read_bytes
 from app.cli.commands import classify_stored
 from app.cli.context import EXPLAIN, ROOT, After, Cli, Limit
+from app.cli.option_groups import with_options
 from app.cli.render import rule_table
 from app.cli.render.explanation import render_explanation
 from app.cli.synthetic_error import (
@@ -31,6 +34,90 @@ from remand.not_sent import is_nothing_sent
 _ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified, --forget"
 
 
+ExceptionClass = Annotated[
+    str | None, typer.Argument(metavar="CLASS", help="Its class with module; alone, one of Python's own.")
+]
+Message = Annotated[str, typer.Option("--message", help="What it says.")]
+Attributes = Annotated[
+    list[str] | None, typer.Option("--attr", metavar="NAME=VALUE", help="An attribute; NAME may be a.b.")
+]
+Headers = Annotated[
+    list[str] | None, typer.Option("--header", metavar="NAME=VALUE", help="A header of the response.")
+]
+Bases = Annotated[
+    list[str] | None, typer.Option("--base", help="What it derives from, if it is not installed here.")
+]
+Cause = Annotated[str | None, typer.Option("--cause", help="Class of the exception that caused it.")]
+Traceback = Annotated[
+    str | None, typer.Option("--traceback", metavar="FILE|-", help="Take class and message from its end.")
+]
+StoredAttempt = Annotated[
+    tuple[str, str, int] | None,
+    typer.Option(
+        "--attempt",
+        metavar="WORKFLOW STEP N",
+        help="Explain a stored attempt: what was decided then, and what today's rules would say.",
+    ),
+]
+Rules = Annotated[bool, typer.Option("--rules", help="List all rules, your own first.")]
+Family = Annotated[
+    str | None, typer.Option("--family", metavar="NAME", help="With --rules: those of one family.")
+]
+UnclassifiedOnes = Annotated[
+    bool, typer.Option("--unclassified", help="List what no rule knew, with a rule to start from for each.")
+]
+Forget = Annotated[
+    str | None,
+    typer.Option("--forget", metavar="FINGERPRINT", help="Take one off that list, once it has its rule."),
+]
+ByName = Annotated[
+    bool, typer.Option("--by-name", help="Judge a class that is not installed here by its name alone.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="All that was asked on the way.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An exception as it was typed; of `exception` and `traceback` one is given, if any."""
+
+    exception: str | None
+    message: str
+    attributes: Sequence[str]
+    headers: Sequence[str]
+    bases: Sequence[str]
+    cause: str | None
+    traceback: str | None
+
+    def failure(self) -> BaseException:
+        """Return one that looks like it. Raises as what reads it does."""
+        exception, message = self.exception, self.message
+        if self.traceback is not None:
+            exception, message = read_traceback(_text(self.traceback))
+        assert exception is not None
+        attributes = read_pairs(self.attributes, "--attr")
+        return look_alike(
+            exception,
+            message,
+            attributes={name: read_value(value) for name, value in attributes.items()},
+            headers=read_pairs(self.headers, "--header"),
+            bases=self.bases,
+            cause=self.cause,
+        )
+
+
+def _described(
+    _: Cli,
+    exception: ExceptionClass = None,
+    message: Message = "",
+    attr: Attributes = None,
+    header: Headers = None,
+    base: Bases = None,
+    cause: Cause = None,
+    traceback: Traceback = None,
+) -> Described:
+    return Described(exception, message, attr or (), header or (), base or (), cause, traceback)
+
+
 @ROOT.verb(
     "classify",
     panel=EXPLAIN,
@@ -46,53 +133,20 @@ _ONE_OF = "give one of: a CLASS, --traceback, --attempt, --rules, --unclassified
         "remand classify --forget 3f2a9c0d11e4b7a8",
     ),
 )
+@with_options(described=_described)
 def classify_(
     cli: Cli,
-    exception: Annotated[
-        str | None, typer.Argument(metavar="CLASS", help="Its class with module; alone, one of Python's own.")
-    ] = None,
-    message: Annotated[str, typer.Option("--message", help="What it says.")] = "",
-    attr: Annotated[
-        list[str] | None, typer.Option("--attr", metavar="NAME=VALUE", help="An attribute; NAME may be a.b.")
-    ] = None,
-    header: Annotated[
-        list[str] | None, typer.Option("--header", metavar="NAME=VALUE", help="A header of the response.")
-    ] = None,
-    base: Annotated[
-        list[str] | None, typer.Option("--base", help="What it derives from, if it is not installed here.")
-    ] = None,
-    cause: Annotated[
-        str | None, typer.Option("--cause", help="Class of the exception that caused it.")
-    ] = None,
-    traceback: Annotated[
-        str | None, typer.Option("--traceback", metavar="FILE|-", help="Take class and message from its end.")
-    ] = None,
-    attempt: Annotated[
-        tuple[str, str, int] | None,
-        typer.Option(
-            "--attempt",
-            metavar="WORKFLOW STEP N",
-            help="Explain a stored attempt: what was decided then, and what today's rules would say.",
-        ),
-    ] = None,
-    rules: Annotated[bool, typer.Option("--rules", help="List all rules, your own first.")] = False,
-    family: Annotated[
-        str | None, typer.Option("--family", metavar="NAME", help="With --rules: those of one family.")
-    ] = None,
-    unclassified: Annotated[
-        bool,
-        typer.Option("--unclassified", help="List what no rule knew, with a rule to start from for each."),
-    ] = False,
-    forget: Annotated[
-        str | None,
-        typer.Option("--forget", metavar="FINGERPRINT", help="Take one off that list, once it has its rule."),
-    ] = None,
-    by_name: Annotated[
-        bool, typer.Option("--by-name", help="Judge a class that is not installed here by its name alone.")
-    ] = False,
+    described: Described,
+    *,
+    attempt: StoredAttempt = None,
+    rules: Rules = False,
+    family: Family = None,
+    unclassified: UnclassifiedOnes = False,
+    forget: Forget = None,
+    by_name: ByName = False,
     after: After = None,
     limit: Limit = 100,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All that was asked on the way.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Explain what would happen to an exception: its category, the rule that says so, the retries.
 
@@ -100,7 +154,8 @@ def classify_(
     the settings. A template may say otherwise: --attempt knows its rules. Only --attempt, --unclassified
     and --forget need a database; --after and --limit are of --unclassified.
     """
-    chosen = [one is not None for one in (exception, traceback, attempt, forget)] + [rules, unclassified]
+    subjects = (described.exception, described.traceback, attempt, forget)
+    chosen = [one is not None for one in subjects] + [rules, unclassified]
     if sum(chosen) != 1:
         raise typer.BadParameter(_ONE_OF)
     if family is not None and not rules:
@@ -114,19 +169,10 @@ def classify_(
     elif attempt is not None:
         classify_stored.show_attempt(cli, books(cli), *attempt, verbose=verbose)
     else:
-        if traceback is not None:
-            exception, message = read_traceback(_text(traceback))
-        assert exception is not None
-        failure = look_alike(
-            exception,
-            message,
-            attributes={name: read_value(value) for name, value in read_pairs(attr or (), "--attr").items()},
-            headers=read_pairs(header or (), "--header"),
-            bases=base or (),
-            cause=cause,
-        )
+        failure = described.failure()
         # Whoever has a traceback has met the class.
-        _explain(cli, failure, by_name=by_name or traceback is not None, verbose=verbose)
+        by_name = by_name or described.traceback is not None
+        _explain(cli, failure, by_name=by_name, verbose=verbose)
 
 
 def books(cli: Cli) -> RuleSets:

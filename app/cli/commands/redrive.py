@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -13,11 +13,13 @@ from rich.text import Text
 
 from app.cli.commands import redrive_options as options
 from app.cli.context import After, By, Cli, Group, Limit, Reason
+from app.cli.option_groups import with_options
 from app.cli.render import redrive as shown
 from app.cli.render.output import short, state
 from app.cli.render.wording import command, next_steps
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid
-from app.domain.redrive import ACTIVE, ItemState, RedriveState, RedriveVerb
+from app.domain.redrive import ACTIVE, ItemState, RedriveState
 from app.engine import redrive as engine
 from app.engine.operate import Who
 from app.engine.redrive import Forecast, Options, Plan
@@ -25,6 +27,11 @@ from app.store.redrives import Redrive
 
 GROUP = Group("dlq redrive", "Deal with many dead letters at once: plan, canary, rate, result of each.")
 LOOK_SECONDS = 1.0
+Planned = Annotated[
+    str | None, typer.Option("--plan", metavar="REDRIVE", help="Start this plan, as it was planned.")
+]
+OnlyPlan = Annotated[bool, typer.Option("--dry-run", help="Only plan: show scope and forecast.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 RedriveId = Annotated[str, typer.Argument(metavar="REDRIVE", help="Its id, or enough of either end of it.")]
 
 
@@ -37,29 +44,13 @@ RedriveId = Annotated[str, typer.Argument(metavar="REDRIVE", help="Its id, or en
         "remand dlq redrive plan --all",
     ),
 )
+@with_options(chosen=options.selection, how=options.procedure)
 def plan(
     cli: Cli,
-    letters: options.Letters = None,
-    template: options.Template = None,
-    group: options.InGroup = None,
-    step: options.Step = None,
-    error: options.Error = None,
-    opened_for: options.OpenedFor = None,
-    contains: options.Contains = None,
-    label: options.Label = None,
-    dead_queue: options.DeadQueue = None,
-    since: options.Since = None,
-    until: options.Until = None,
+    chosen: LetterFilter,
+    how: Options,
+    *,
     all: options.All = False,
-    verb: options.VerbOption = RedriveVerb.REQUEUE,
-    canary: options.Canary = None,
-    success_share: options.Share = 1.0,
-    rate: options.Rate = None,
-    include_claimed: options.Claimed = False,
-    to_queue: options.ToQueue = None,
-    priority: options.Priority = None,
-    not_before: options.Begins = None,
-    once_live: options.OnceLive = None,
     reason: Reason = None,
     by: By = None,
 ) -> None:
@@ -67,7 +58,7 @@ def plan(
 
     Start it within a day: remand dlq redrive start --plan REDRIVE.
     """
-    made = _plan(**locals())
+    made = engine.plan(cli.engine, chosen, cli.who(by, reason), how, everything=all)
     _show_plan(cli, made, next_steps(command("remand dlq redrive start --plan", made.redrive.id)))
 
 
@@ -82,34 +73,16 @@ def plan(
         "remand dlq redrive start --all --dry-run",
     ),
 )
+@with_options(chosen=options.selection, how=options.procedure)
 def start(
     cli: Cli,
-    letters: options.Letters = None,
-    planned: Annotated[
-        str | None, typer.Option("--plan", metavar="REDRIVE", help="Start this plan, as it was planned.")
-    ] = None,
-    template: options.Template = None,
-    group: options.InGroup = None,
-    step: options.Step = None,
-    error: options.Error = None,
-    opened_for: options.OpenedFor = None,
-    contains: options.Contains = None,
-    label: options.Label = None,
-    dead_queue: options.DeadQueue = None,
-    since: options.Since = None,
-    until: options.Until = None,
+    chosen: LetterFilter,
+    how: Options,
+    *,
+    planned: Planned = None,
     all: options.All = False,
-    verb: options.VerbOption = RedriveVerb.REQUEUE,
-    canary: options.Canary = None,
-    success_share: options.Share = 1.0,
-    rate: options.Rate = None,
-    include_claimed: options.Claimed = False,
-    to_queue: options.ToQueue = None,
-    priority: options.Priority = None,
-    not_before: options.Begins = None,
-    once_live: options.OnceLive = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan: show scope and forecast.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: OnlyPlan = False,
+    yes: Yes = False,
     reason: Reason = None,
     by: By = None,
 ) -> None:
@@ -122,7 +95,7 @@ def start(
         _warn(cli, engine.forecast(cli.engine, one.id))
         _started(cli, engine.start(cli.engine, one.id, _with_reason(cli, by, reason or one.reason)))
         return
-    made = _plan(**locals())
+    made = engine.plan(cli.engine, chosen, cli.who(by, reason), how, everything=all)
     if dry_run:
         _show_plan(cli, made)
         return
@@ -132,35 +105,6 @@ def start(
     else:
         _ask(cli, made)
     _started(cli, engine.start(cli.engine, made.redrive.id, who))
-
-
-def _plan(cli: Cli, by: str | None, reason: str | None, **given: Any) -> Plan:
-    chosen = options.selection(
-        cli,
-        given["letters"],
-        template=given["template"],
-        group=given["group"],
-        since=given["since"],
-        until=given["until"],
-        step=given["step"],
-        error_class=given["error"],
-        reasons=tuple(given["opened_for"] or ()),
-        text=given["contains"],
-        label=given["label"],
-        dead_queue=given["dead_queue"],
-    )
-    how = Options(
-        verb=given["verb"],
-        canary=options.stages(given["canary"]),
-        success_share=given["success_share"],
-        rate_per_second=given["rate"],
-        include_claimed=given["include_claimed"],
-        queue=given["to_queue"],
-        priority=given["priority"],
-        not_before=options.instant(given["not_before"]),
-        code_version=given["once_live"],
-    )
-    return engine.plan(cli.engine, chosen, cli.who(by, reason), how, everything=given["all"])
 
 
 def _with_reason(cli: Cli, by: str | None, reason: str | None) -> Who:

@@ -17,6 +17,7 @@ from app.domain.dead_letter_filter import OPEN, LetterFilter
 from app.domain.errors import DeadLetterNotFound, GroupNotFound, InputInvalid
 from app.domain.redrive import RedriveVerb
 from app.domain.states import DeadReason
+from app.engine.redrive import Options
 from app.store.ids import find_id
 
 Letters = Annotated[
@@ -85,13 +86,17 @@ OnceLive = Annotated[
 
 def selection(
     cli: Cli,
-    letters: Sequence[str] | None,
-    *,
-    template: str | None,
-    group: str | None,
-    since: str | None,
-    until: str | None,
-    **more: object,
+    letters: Letters = None,
+    template: Template = None,
+    group: InGroup = None,
+    step: Step = None,
+    error: Error = None,
+    opened_for: OpenedFor = None,
+    contains: Contains = None,
+    label: Label = None,
+    dead_queue: DeadQueue = None,
+    since: Since = None,
+    until: Until = None,
 ) -> LetterFilter:
     """Return the filter that the options mean.
 
@@ -100,17 +105,47 @@ def selection(
         InputInvalid: `-` was given and standard input names no letter.
     """
     at = now()
-    given = {
-        "ids": _ids(cli, letters or ()),
-        "group_id": None
-        if group is None
-        else find_id(cli.database, "dead_letter_groups", group, GroupNotFound),
-        "opened_from": None if since is None else read_since(since, at),
-        "opened_before": None if until is None else read_since(until, at),
-        **more,
-    }
     # Ids that were named are told one by one, whatever their status.
-    return LetterFilter.of_template(template or "", statuses=OPEN, **given)
+    return LetterFilter.of_template(
+        template or "",
+        statuses=OPEN,
+        ids=_ids(cli, letters or ()),
+        group_id=find_id(cli.database, "dead_letter_groups", group, GroupNotFound) if group else None,
+        step=step,
+        error_class=error,
+        reasons=tuple(opened_for or ()),
+        text=contains,
+        label=label,
+        dead_queue=dead_queue,
+        opened_from=read_since(since, at) if since else None,
+        opened_before=read_since(until, at) if until else None,
+    )
+
+
+def procedure(
+    _: Cli,
+    verb: VerbOption = RedriveVerb.REQUEUE,
+    canary: Canary = None,
+    success_share: Share = 1.0,
+    rate: Rate = None,
+    include_claimed: Claimed = False,
+    to_queue: ToQueue = None,
+    priority: Priority = None,
+    not_before: Begins = None,
+    once_live: OnceLive = None,
+) -> Options:
+    """Return how a redrive goes about its letters."""
+    return Options(
+        verb=verb,
+        canary=stages(canary),
+        success_share=success_share,
+        rate_per_second=rate,
+        include_claimed=include_claimed,
+        queue=to_queue,
+        priority=priority,
+        not_before=instant(not_before),
+        code_version=once_live,
+    )
 
 
 def _ids(cli: Cli, typed: Sequence[str]) -> tuple[UUID, ...]:

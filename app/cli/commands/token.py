@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -58,21 +58,31 @@ def create(
 ) -> None:
     """Make a token and show it, once: only its digest is stored."""
     seconds = None if expires_in is None else timedelta(seconds=read_seconds(expires_in))
+    who = cli.who(by, reason)
     if file is not None:
-        held = _read(file)
-        new = access.keep_token(
-            cli.engine, name, role, cli.who(by, reason), held, scopes=scope, expires_in=seconds
+        _keep(
+            cli,
+            file,
+            name,
+            lambda held: access.keep_token(
+                cli.engine, name, role, who, held, scopes=scope, expires_in=seconds
+            ),
         )
-        if new is not None:
-            _write(file, new)
-        told = (
-            f"{file} holds a new token" if new is not None else f"the token in {file} is good: left as it is"
-        )
-        cli.out.answer({"name": name, "file": str(file), "is_new": new is not None}, told)
         return
-    token, secret = access.create_token(
-        cli.engine, name, role, cli.who(by, reason), scopes=scope, expires_in=seconds
-    )
+    token, secret = access.create_token(cli.engine, name, role, who, scopes=scope, expires_in=seconds)
+    _show(cli, token, secret)
+
+
+def _keep(cli: Cli, file: Path, name: str, keep: Callable[[str | None], str | None]) -> None:
+    """Have a good token in the file; `keep`: takes what it holds, returns a new one unless that is good."""
+    new = keep(_read(file))
+    if new is not None:
+        _write(file, new)
+    told = f"{file} holds a new token" if new is not None else f"the token in {file} is good: left as it is"
+    cli.out.answer({"name": name, "file": str(file), "is_new": new is not None}, told)
+
+
+def _show(cli: Cli, token: Token, secret: str) -> None:
     cli.out.answer(
         {**fields_of(token), "token": secret},
         facts(

@@ -74,7 +74,6 @@ def up(
 
     Whatever way this ends, nothing is left running, and the next start goes on where it was.
     """
-    begun = time.monotonic()
     import_handlers(cli.given.handlers)
     with (
         stopping() as is_stopping,
@@ -82,24 +81,42 @@ def up(
             cli.given, cli.config, Size(workers, concurrency), lambda gone: _tell_exit(cli, stack, gone)
         ) as stack,
     ):
-        endpoints = stack.start_servers()
-        if endpoints is not None and not endpoints.started_here:
-            _tell_running(cli, stack, endpoints)
-            return
-        published = stack.prepare(replaces=dev)
-        names = stack.start_workers()
-        url = stack.start_server(port)
-        is_up = stack.wait_until_heard(START_SECONDS) and stack.wait_until_served(START_SECONDS)
-        if not is_up and not is_stopping():
-            raise EmbeddedUnavailable(
-                f"workers and server did not start within {START_SECONDS:g} s",
-                hint=f"their logs are in {stack.logs}",
-            )
-        with written_down(stack.settings, url):
-            _tell_ready(cli, stack, published, [*names, "server"], time.monotonic() - begun)
-            stack.run(_reloading(cli, stack, is_stopping) if dev else is_stopping)
-        cli.out.say("stopping …")
-    cli.out.say("stopped")
+        is_first = _run(cli, stack, port, is_stopping, dev=dev)
+    if is_first:
+        cli.out.say("stopped")
+
+
+def _run(cli: Cli, stack: LocalStack, port: int | None, until: Callable[[], bool], *, dev: bool) -> bool:
+    """Start everything and watch it until `until()`; False: it runs already, as was told."""
+    begun = time.monotonic()
+    endpoints = stack.start_servers()
+    if endpoints is not None and not endpoints.started_here:
+        _tell_running(cli, stack, endpoints)
+        return False
+    published = stack.prepare(replaces=dev)
+    names, url = _start(stack, port, until)
+    with written_down(stack.settings, url):
+        _tell_ready(cli, stack, published, [*names, "server"], time.monotonic() - begun)
+        stack.run(_reloading(cli, stack, until) if dev else until)
+    cli.out.say("stopping …")
+    return True
+
+
+def _start(stack: LocalStack, port: int | None, is_stopping: Callable[[], bool]) -> tuple[list[str], str]:
+    """Start workers and server; return the names of the workers, and the address of the server.
+
+    Raises:
+        EmbeddedUnavailable: they are not there in time.
+    """
+    names = stack.start_workers()
+    url = stack.start_server(port)
+    is_up = stack.wait_until_heard(START_SECONDS) and stack.wait_until_served(START_SECONDS)
+    if not is_up and not is_stopping():
+        raise EmbeddedUnavailable(
+            f"workers and server did not start within {START_SECONDS:g} s",
+            hint=f"their logs are in {stack.logs}",
+        )
+    return names, url
 
 
 def _reloading(cli: Cli, stack: LocalStack, until: Callable[[], bool]) -> Callable[[], bool]:
