@@ -1,6 +1,7 @@
-"""What Celery beat rings, and when: name → task, seconds between two, queue, seconds after which it is stale.
+"""The table of sweeps: what beat rings, how often, and which function then runs.
 
-Data only. Two beats at once are harmless, and so is a sweep that runs twice.
+Data only: the tasks of `workers.maintenance`, beat's own schedule and the settings `..._interval_seconds` are
+made from it. Two beats at once are harmless, and so is a sweep that runs twice.
 """
 
 from __future__ import annotations
@@ -8,26 +9,58 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MAINTENANCE = "remand.maintenance"
+MINUTE, HOUR, DAY, WEEK = 60, 3600, 86_400, 604_800
+
+
+class Sweep(NamedTuple):
+    """One sweep. Times are seconds."""
+
+    function: str
+    """`module:function` below `app.engine.sweeps`."""
+    seconds: float
+    """Between two runs, unless the setting says otherwise."""
+    most: int
+    """What the setting may be at most."""
+    description: str
+    """Of the setting: what runs at that interval."""
 
 
 class Entry(NamedTuple):
-    """One sweep; `interval` names the setting that holds the seconds between two of it."""
+    """What beat rings; `interval` names the setting that holds the seconds between two runs."""
 
     task: str
     interval: str
     queue: str = MAINTENANCE
 
 
+SWEEPS: dict[str, Sweep] = {
+    "ring": Sweep("ring:ring", 1, MINUTE, "ring sweeps, which wake due retries and lost bells"),
+    "rescue": Sweep("rescue:rescue", 1, MINUTE, "rescue sweeps, which take back the steps of gone workers"),
+    "redrive": Sweep(
+        "redrive:redrive", 1, MINUTE, "redrive sweeps, which move bulk verbs on dead letters on"
+    ),
+    "requeue": Sweep(
+        "requeue:requeue", 30, HOUR, "requeue sweeps, which send dead letters back that go by themselves"
+    ),
+    "expire": Sweep(
+        "expire:expire", 30, HOUR, "expire sweeps, which make dead letters of what is past its time"
+    ),
+    "stalled": Sweep("never_ready:stalled", 300, DAY, "sweeps for what can never start"),
+    "stale": Sweep(
+        "stale:stale", 300, DAY, "stale sweeps, which take out of work what shows no sign of life"
+    ),
+    "partitions": Sweep(
+        "partitions:partitions", HOUR, WEEK, "looks whether the coming periods have partitions"
+    ),
+    "notify": Sweep("notify:notify", 5, HOUR, "notify sweeps, which send what people outside are to be told"),
+    "archive": Sweep(
+        "archive:archive", HOUR, WEEK, "archive sweeps, which move finished workflows past their retention"
+    ),
+    "prune": Sweep(
+        "prune:prune", HOUR, WEEK, "prune sweeps, which delete what is past its days in `[retention]`"
+    ),
+}
+
 BEAT_SCHEDULE: dict[str, Entry] = {
-    "ring": Entry("remand.sweep.ring", "ring_interval_seconds"),
-    "rescue": Entry("remand.sweep.rescue", "rescue_interval_seconds"),
-    "redrive": Entry("remand.sweep.redrive", "redrive_interval_seconds"),
-    "requeue": Entry("remand.sweep.requeue", "requeue_interval_seconds"),
-    "expire": Entry("remand.sweep.expire", "expire_interval_seconds"),
-    "stalled": Entry("remand.sweep.stalled", "stalled_interval_seconds"),
-    "stale": Entry("remand.sweep.stale", "stale_interval_seconds"),
-    "partitions": Entry("remand.sweep.partitions", "partitions_interval_seconds"),
-    "notify": Entry("remand.sweep.notify", "notify_interval_seconds"),
-    "archive": Entry("remand.sweep.archive", "archive_interval_seconds"),
-    "prune": Entry("remand.sweep.prune", "prune_interval_seconds"),
+    name: Entry(f"remand.sweep.{name}", f"{name}_interval_seconds") for name in SWEEPS
 }

@@ -77,10 +77,10 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
         "beat_schedule": {
             name: {
                 "task": entry.task,
-                "schedule": getattr(settings, entry.interval),
+                "schedule": settings.interval_seconds(name),
                 "options": {
                     "queue": entry.queue,
-                    "expires": max(1.0, getattr(settings, entry.interval)),
+                    "expires": max(1.0, settings.interval_seconds(name)),
                     "ignore_result": True,
                 },
             }

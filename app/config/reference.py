@@ -4,33 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeGuard, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from app.config.archive import ArchiveSettings
-from app.config.commands import CommandSettings
-from app.config.notify import NotifySettings, NotifyTarget
-from app.config.retention import RetentionSettings
+from app.config.notify import NotifyTarget
 from app.config.settings import URLS, Settings
 from app.config.sources import Key, variable_of
-from app.config.staleness import StalenessSettings
-from app.config.web import WebSettings
 from app.domain.addresses import shown
-from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
-from app.domain.dead_letters import DlqSettings
-from app.domain.retry import DEFAULT_RETRY, RetryOverrides
-from app.domain.retry_budget import BudgetSpec
+from app.domain.breaker import DEFAULT_BREAKER
+from app.domain.retry import DEFAULT_RETRY
 from app.domain.user_rules import RuleSpec
 from remand.redact import redact_text
 
 
+def _is_model(kind: object) -> TypeGuard[type[BaseModel]]:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+TABLES: dict[str, type[BaseModel]] = {
+    name: field.annotation for name, field in Settings.model_fields.items() if _is_model(field.annotation)
+}
+"""The settings that are tables of further keys."""
+_DEFAULTS: dict[str, object] = {"retry": DEFAULT_RETRY, "breaker": DEFAULT_BREAKER}
+"""Of tables whose keys may each be left out, to take the product's own."""
+
+
 def masked(settings: Settings) -> dict[str, object]:
     """Return the settings as JSON-like values, URLs without their passwords; for `remand config show`."""
-    told: dict[str, object] = settings.model_dump(mode="json", exclude={*_TABLES, "breakers", "rules"})
-    for table in _TABLES:
+    told: dict[str, object] = settings.model_dump(mode="json", exclude={*TABLES, "breakers", "rules"})
+    for table in TABLES:
         told[table] = getattr(settings, table).model_dump(mode="json", exclude_none=True)
     told["breakers"] = {
         name: one.model_dump(mode="json", exclude_none=True) for name, one in settings.breakers.items()
@@ -73,24 +78,10 @@ def _keys_of(model: type[BaseModel]) -> str:
 
 def _rows() -> Iterator[str]:
     for name, field in Settings.model_fields.items():
-        if name not in _TABLES:
+        if name not in TABLES:
             yield _row((name,), shown_default(field.get_default()), allowed(field), field.description or "")
-    yield from _table_rows(RetryOverrides, ("retry",), DEFAULT_RETRY)
-    yield from _table_rows(BudgetSpec, ("retry_budget",), BudgetSpec())
-    yield from _table_rows(BreakerOverrides, ("breaker",), DEFAULT_BREAKER)
-    yield from _table_rows(DlqSettings, ("dlq",), DlqSettings())
-    yield from _table_rows(WebSettings, ("web",), WebSettings())
-    yield from _table_rows(CommandSettings, ("commands",), CommandSettings())
-    yield from _table_rows(NotifySettings, ("notify",), NotifySettings())
-    yield from _table_rows(ArchiveSettings, ("archive",), ArchiveSettings())
-    yield from _table_rows(RetentionSettings, ("retention",), RetentionSettings())
-    yield from _table_rows(StalenessSettings, ("staleness",), StalenessSettings())
-
-
-_TABLES = (
-    "retry", "retry_budget", "breaker", "dlq", "web", "commands", "notify", "archive", "retention",
-    "staleness",
-)  # fmt: skip
+    for name, model in TABLES.items():
+        yield from _table_rows(model, (name,), _DEFAULTS.get(name) or model())
 
 
 def _table_rows(model: type[BaseModel], table: Key, defaults: object) -> Iterator[str]:
@@ -187,7 +178,3 @@ def _bound(limit: Any) -> str:
             return f"≤ {bound}"
         case _:
             return ""
-
-
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -5,9 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    create_model,
+    field_validator,
+)
 
 from app.config.archive import ArchiveSettings
 from app.config.commands import CommandSettings
@@ -22,6 +30,7 @@ from app.domain.dead_letters import DlqSettings
 from app.domain.retry import RetryOverrides
 from app.domain.retry_budget import BudgetSpec
 from app.domain.user_rules import MAX_RULES, RuleSpec
+from beat_schedule import BEAT_SCHEDULE, SWEEPS, Sweep
 from remand.redact import DEFAULT_KEYS, redact_text
 
 URLS = ("database_url", "broker_url")
@@ -40,15 +49,36 @@ def _parse(value: object) -> object:
 Rules = Annotated[tuple[RuleSpec, ...], BeforeValidator(_parse)]
 
 
-class Settings(BaseModel):
-    """All that can be set. Immutable; `repr` hides passwords. Durations are seconds, sizes are bytes.
-
-    Build it with `load_settings()`; direct construction reads neither file nor environment.
-    """
-
+class _Checked(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True, hide_input_in_errors=True
     )
+
+
+def _interval(sweep: Sweep) -> Any:
+    """Return the field of a sweep's interval, as the table of sweeps has it."""
+    description = f"Seconds between two {sweep.description}."
+    return (Seconds, Field(float(sweep.seconds), gt=0, le=sweep.most, description=description))
+
+
+if TYPE_CHECKING:
+
+    class _Intervals(_Checked): ...
+
+else:
+    _Intervals = create_model(
+        "_Intervals",
+        __base__=_Checked,
+        **{BEAT_SCHEDULE[name].interval: _interval(sweep) for name, sweep in SWEEPS.items()},
+    )
+
+
+class Settings(_Intervals):
+    """All that can be set. Immutable; `repr` hides passwords. Durations are seconds, sizes are bytes.
+
+    Build it with `load_settings()`; direct construction reads neither file nor environment. Each sweep of
+    `beat_schedule.SWEEPS` has its interval here, read by `interval_seconds`.
+    """
 
     database_url: str | None = Field(
         None,
@@ -142,59 +172,11 @@ class Settings(BaseModel):
         le=86_400,
         description="Seconds without heartbeat after which a worker is gone though it holds its lock.",
     )
-    ring_interval_seconds: Seconds = Field(
-        1.0,
-        gt=0,
-        le=60,
-        description="Seconds between two ring sweeps, which wake due retries and lost bells.",
-    )
-    rescue_interval_seconds: Seconds = Field(
-        1.0,
-        gt=0,
-        le=60,
-        description="Seconds between two rescue sweeps, which take back the steps of gone workers.",
-    )
     rescue_pause_after_restart_seconds: Seconds = Field(
         10.0,
         ge=0,
         le=600,
         description="Seconds after a restart of PostgreSQL in which no worker is declared gone.",
-    )
-    redrive_interval_seconds: Seconds = Field(
-        1.0,
-        gt=0,
-        le=60,
-        description="Seconds between two redrive sweeps, which move bulk verbs on dead letters on.",
-    )
-    requeue_interval_seconds: Seconds = Field(
-        30.0,
-        gt=0,
-        le=3600,
-        description="Seconds between two requeue sweeps, which send dead letters back that go by themselves.",
-    )
-    expire_interval_seconds: Seconds = Field(
-        30.0,
-        gt=0,
-        le=3600,
-        description="Seconds between two expire sweeps, which make dead letters of what is past its time.",
-    )
-    stalled_interval_seconds: Seconds = Field(
-        300.0,
-        gt=0,
-        le=86_400,
-        description="Seconds between two sweeps for what can never start.",
-    )
-    stale_interval_seconds: Seconds = Field(
-        300.0,
-        gt=0,
-        le=86_400,
-        description="Seconds between two stale sweeps, which take out of work what shows no sign of life.",
-    )
-    notify_interval_seconds: Seconds = Field(
-        5.0,
-        gt=0,
-        le=3600,
-        description="Seconds between two notify sweeps, which send what people outside are to be told.",
     )
     redrive_batch_size: Count = Field(
         500, ge=1, le=5000, description="Most dead letters that a redrive requeues in one transaction."
@@ -205,12 +187,6 @@ class Settings(BaseModel):
         le=2_592_000,
         description="Seconds that a redrive waits for the outcome of what it sent last: a canary is stopped "
         "then, the rest ends without it.",
-    )
-    partitions_interval_seconds: Seconds = Field(
-        3600.0,
-        gt=0,
-        le=604_800,
-        description="Seconds between two looks whether the coming periods have partitions.",
     )
     partition_interval: Literal["monthly", "weekly", "daily"] = Field(
         "monthly",
@@ -224,23 +200,11 @@ class Settings(BaseModel):
         description="Periods, after the current one, that have partitions in advance. With short ones take "
         "more: they are the time for which the sweep may fail unnoticed.",
     )
-    prune_interval_seconds: Seconds = Field(
-        3600.0,
-        gt=0,
-        le=604_800,
-        description="Seconds between two prune sweeps, which delete what is past its days in `[retention]`.",
-    )
     prune_budget_seconds: Seconds = Field(
         60.0,
         gt=0,
         le=3600,
         description="Seconds after which a prune sweep leaves the rest to the next one.",
-    )
-    archive_interval_seconds: Seconds = Field(
-        3600.0,
-        gt=0,
-        le=604_800,
-        description="Seconds between two archive sweeps, which move finished workflows past their retention.",
     )
     input_max_bytes: Count = Field(
         1_048_576, ge=1024, le=104_857_600, description="Largest input of a workflow, in bytes of JSON."
@@ -374,6 +338,11 @@ class Settings(BaseModel):
         if budget is not None and value < budget:
             raise ValueError(f"should be at least batch_budget_seconds ({budget:g})")
         return value
+
+    def interval_seconds(self, sweep: str) -> float:
+        """Return the seconds between two runs of a sweep."""
+        seconds: float = getattr(self, BEAT_SCHEDULE[sweep].interval)
+        return seconds
 
     def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
         for name, value in super().__repr_args__():

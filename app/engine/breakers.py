@@ -253,7 +253,7 @@ class Breakers:
             self.spec(name),
             outstanding=0 if probing is None else store.probes_out(connection, name, probing),
             now=now,
-            sweep_seconds=self._engine.settings.ring_interval_seconds,
+            sweep_seconds=self._engine.settings.interval_seconds("ring"),
         )
         if allowed == 0:
             return _Passed()

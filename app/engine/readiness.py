@@ -47,7 +47,7 @@ def sweep_patience(engine: Engine) -> float:
 
     A sweep that moved nothing is noted `NOTE_SECONDS` late.
     """
-    return max(5.0, BEAT_INTERVALS * engine.settings.ring_interval_seconds) + NOTE_SECONDS
+    return max(5.0, BEAT_INTERVALS * engine.settings.interval_seconds("ring")) + NOTE_SECONDS
 
 
 def _tried(name: str, engine: Engine, look: Callable[[Engine], tuple[bool, str]]) -> Check:

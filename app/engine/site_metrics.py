@@ -172,8 +172,8 @@ def _sweeps(engine: Engine) -> Iterator[Figure]:
         well_at = (run and run.last_success_at) or heard_at
         if well_at is not None:
             yield m.SWEEP_SUCCESS, (name,), well_at.timestamp()
-    for name, entry in BEAT_SCHEDULE.items():
-        yield m.SWEEP_INTERVAL, (name,), getattr(engine.settings, entry.interval)
+    for name in BEAT_SCHEDULE:
+        yield m.SWEEP_INTERVAL, (name,), engine.settings.interval_seconds(name)
     for name, run in runs.items():
         yield m.SWEEP_LAST_SECONDS, (name,), run.last_duration_seconds
         yield m.SWEEP_FAILURES_IN_A_ROW, (name,), run.failures_in_a_row

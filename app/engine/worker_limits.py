@@ -18,7 +18,7 @@ def limits_of(settings: Settings) -> Limits:
         settings.worker_gone_after_seconds,
         settings.worker_silent_after_seconds,
         settings.rescue_pause_after_restart_seconds,
-        max(AWAY_SECONDS, 3 * settings.ring_interval_seconds),
+        max(AWAY_SECONDS, 3 * settings.interval_seconds("ring")),
     )
 
 

@@ -102,11 +102,11 @@ def test_what_never_went_well_and_what_is_overdue_rings_at_once(ready: Beat, har
 
     assert set(ready.run()) == set(BEAT_SCHEDULE) - {"prune", "partitions"}
     assert ready.run() == [], "and then in its time"
-    assert "prune" in ready.run(age_seconds=harness.settings.prune_interval_seconds - 90)
+    assert "prune" in ready.run(age_seconds=harness.settings.interval_seconds("prune") - 90)
 
 
 def test_a_beat_that_lives_shorter_than_an_interval_rings_what_it_must(ready: Beat, harness: Harness) -> None:
-    seconds = harness.settings.archive_interval_seconds
+    seconds = harness.settings.interval_seconds("archive")
     went_well(harness.database, "archive", seconds - 5)
     assert "archive" not in ready.run()
     harness.database.call("update remand.sweep_runs set last_success_at = last_success_at - interval '10 s'")

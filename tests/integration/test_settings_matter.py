@@ -58,6 +58,7 @@ from app.store.session import Database
 from app.store.workers import Incarnation, WorkerHeartbeat
 from app.store.workers import listed as registered
 from app.telemetry import log
+from beat_schedule import SWEEPS
 from remand import PermanentError, RateLimited, RetryableError
 from remand.handler import registry
 from tests.support.deaf import Deaf
@@ -351,36 +352,9 @@ def schedules_of(sweep: str) -> list[Any]:
     return [(each[sweep]["schedule"], each[sweep]["options"]["expires"]) for each in (one, other)]
 
 
-def test_ring_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("ring") == [(7, 7), (11, 11)]
-
-
-def test_rescue_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("rescue") == [(7, 7), (11, 11)]
-
-
-def test_redrive_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("redrive") == [(7, 7), (11, 11)]
-
-
-def test_requeue_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("requeue") == [(7, 7), (11, 11)]
-
-
-def test_expire_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("expire") == [(7, 7), (11, 11)]
-
-
-def test_notify_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("notify") == [(7, 7), (11, 11)]
-
-
-def test_stalled_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("stalled") == [(7, 7), (11, 11)]
-
-
-def test_stale_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("stale") == [(7, 7), (11, 11)]
+@pytest.mark.parametrize("sweep", list(SWEEPS))
+def test_the_interval_of_a_sweep_is_when_beat_rings(sweep: str) -> None:
+    assert schedules_of(sweep) == [(7, 7), (11, 11)]
 
 
 def dead_ones(harness: Harness, count: int) -> None:
@@ -417,10 +391,6 @@ def test_redrive_wait_seconds_is_how_long_a_canary_may_take(
     advance(harness.engine, made.id)
 
     assert redrive.get(harness.engine, made.id).state == state
-
-
-def test_partitions_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("partitions") == [(7, 7), (11, 11)]
 
 
 @pytest.mark.parametrize("ahead", [1, 4])
@@ -1368,7 +1338,3 @@ def test_notify_keep_seconds_is_how_long_notices_are_kept(
     notify(harness.engine, send=lambda *_: TryAgain("down"))
 
     assert harness.database.call("select count(*) from remand.notifications")[0][0] == kept
-
-
-def test_archive_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("archive") == [(7, 7), (11, 11)]

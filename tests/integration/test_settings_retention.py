@@ -8,7 +8,6 @@ import pytest
 
 from app.engine.sweeps.prune import prune
 from app.store.ids import new_id
-from tests.integration.test_settings_matter import schedules_of
 from tests.support.engine import Harness
 
 HarnessWith = Callable[..., Harness]
@@ -155,10 +154,6 @@ def test_retention_unclassified_days_keeps_failures_without_a_rule(
         " workflow_id, step, attempt, handler) values ('f', 'E', 'm', 1, %(at)s, %(at)s, %(id)s, 'a', 1, 'h')"
     )
     assert pruned(harness_with, "unclassified", "unclassified_days", days, one) is goes
-
-
-def test_prune_interval_seconds_is_when_beat_rings() -> None:
-    assert schedules_of("prune") == [(7, 7), (11, 11)]
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(1, 18), (1000, 0)])

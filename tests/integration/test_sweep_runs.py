@@ -298,9 +298,9 @@ def test_a_sweep_that_fails_is_a_failed_task_for_celery(
         raise ValueError("broken")
 
     monkeypatch.setattr(process, "sweeps", lambda: process_.runs)
-    monkeypatch.setattr(maintenance, "sweep_ring", broken)
+    monkeypatch.setattr("app.engine.sweeps.ring.ring", broken)
 
-    result = maintenance.ring.apply()
+    result = maintenance.TASKS["ring"].apply()
 
     assert result.state == "FAILURE"
     assert isinstance(result.result, ValueError)

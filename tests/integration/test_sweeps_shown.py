@@ -45,13 +45,13 @@ def test_every_sweep_of_the_schedule_is_listed_whether_it_ran_or_not(harness: Ha
     assert [one.name for one in found] == list(BEAT_SCHEDULE)
     assert {one.name for one in found if one.state is SweepState.WELL} == {"ring"}
     assert {one.state for one in found if one.name != "ring"} == {SweepState.NEVER}
-    assert found[0].interval_seconds == harness.settings.ring_interval_seconds
+    assert found[0].interval_seconds == harness.settings.interval_seconds("ring")
     assert found[0].age_seconds == pytest.approx(0, abs=1)
 
 
 def test_it_is_overdue_after_three_intervals_and_the_slack(harness: Harness) -> None:
     swept(harness.engine, "requeue")
-    limit = INTERVALS * harness.settings.requeue_interval_seconds + SLACK_SECONDS
+    limit = INTERVALS * harness.settings.interval_seconds("requeue") + SLACK_SECONDS
     harness.clock.advance(limit - 1)
     assert standing_of(harness.engine, "requeue").state is SweepState.WELL
     assert standing_of(harness.engine, "requeue").age_seconds == pytest.approx(limit - 1, abs=1)

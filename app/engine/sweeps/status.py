@@ -69,7 +69,7 @@ def sweeps(engine: Engine) -> list[SweepStatus]:
 def _standing(
     engine: Engine, name: str, run: SweepRun | None, heard_since: datetime | None, now: datetime
 ) -> SweepStatus:
-    interval: float = getattr(engine.settings, BEAT_SCHEDULE[name].interval)
+    interval = engine.settings.interval_seconds(name)
     patience = INTERVALS * interval + SLACK_SECONDS + (run.last_duration_seconds if run else 0.0)
     well_at = run.last_success_at if run else None
     # One that never went well is late once somebody has listened for it that long.
