@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import psycopg2.errors
@@ -17,7 +18,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from migrations.order import VERSIONS, revisions, way
+from migrations.order import VERSIONS, is_before, revisions, way
 
 SCHEMA = "remand"
 TRIES = 60
@@ -38,24 +39,30 @@ def run(
 
     The connection is closed afterwards: with it ends the lock of the run.
     """
-    connection.detach()
-    _take_lock(connection, say)
+    try:
+        _take_lock(connection, say)
+        _run(connection, current(connection), target, say, places)
+    finally:
+        connection.invalidate()
+
+
+def _run(
+    connection: sa.Connection, before: str | None, target: str | None, say: Say, places: tuple[Path, ...]
+) -> None:
     connection.execute(_PATIENCE)
     # "create schema if not exists" asks for the right to create schemas even where this one exists.
     if connection.scalar(sa.text("select to_regnamespace(:name)"), {"name": SCHEMA}) is None:
         connection.execute(sa.text(f"create schema {SCHEMA}"))
-    before = current(connection)
     connection.commit()
-    known = revisions(places)
-    steps = way(known, before, target)
     config = config_of(places)
     config.attributes |= {"connection": connection, "say": say}
-    for name in steps:
-        if before is None or int(name) > int(before):
-            _patiently(lambda name=name: command.upgrade(config, name), name, connection, say)
+    known = ("base", *revisions(places))
+    for name in way(known[1:], before, target):
+        if is_before(before, name):
+            _patiently(partial(command.upgrade, config, name), name, connection, say)
         else:
-            below = known[known.index(name) - 1] if name != known[0] else "base"
-            _patiently(lambda below=below: command.downgrade(config, below), name, connection, say)
+            below = known[known.index(name) - 1]
+            _patiently(partial(command.downgrade, config, below), name, connection, say)
 
 
 def config_of(places: Sequence[Path] = (VERSIONS,)) -> Config:

@@ -11,12 +11,14 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from app.domain.errors import Busy, SchemaTooNew
+from app.domain.errors import Busy, DatabaseUnreachable, SchemaTooNew
 from app.store import schema
 from app.store.session import Database
 from migrations import plan as plans
 from migrations import runner
 from migrations.order import is_before, revisions, way
+from tests.support.rehearsed import COLUMNS, INDEX, PLACES
+from tests.support.waiting import eventually
 
 MODULES = {script.revision: script.module for script in runner.scripts_of().walk_revisions()}
 # What keeps others from their work; ROW EXCLUSIVE and less keep nobody.
@@ -30,6 +32,9 @@ select coalesce(parent.relname, relation.relname), array_agg(distinct held.mode)
    and held.mode not in ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
    and relation.oid = any(%(before)s)
  group by 1
+"""
+_INVALID = """
+select indisvalid from pg_index where not indisvalid and indrelid = 'remand.steps_default'::regclass
 """
 _MODES = {
     "AccessExclusiveLock": "ACCESS EXCLUSIVE",
@@ -186,3 +191,64 @@ def test_revisions_are_compared_by_their_order(tmp_path: Path) -> None:
     assert is_before("9999", "10000")
     assert way(known, None, "9999") == ["0001", "9999"]
     assert way(known, "10000", "0001") == ["10000", "9999"]
+
+
+@pytest.mark.parametrize("revision", [COLUMNS, INDEX])
+def test_a_rehearsed_revision_goes_up_and_down(fresh_database: Database, revision: str) -> None:
+    [*before, last] = schema.plan(fresh_database, revision, PLACES)
+    schema.migrate(fresh_database, revision, places=PLACES)
+    reached = schema.current(fresh_database)
+    schema.migrate(fresh_database, schema.head(), places=PLACES)
+
+    assert last.revision == reached == revision
+    assert last.in_transaction == (revision == COLUMNS)
+    assert last.serves == schema.head()
+    assert last.locks is not None
+    assert {(lock.table, lock.mode) for lock in last.locks} >= {
+        ("steps", "ACCESS EXCLUSIVE" if revision == COLUMNS else "SHARE UPDATE EXCLUSIVE")
+    }
+    assert len(before) == (revision == INDEX)
+    assert schema.check(fresh_database) == schema.head()
+
+
+def test_an_index_that_a_kill_left_invalid_is_made_again(fresh_database: Database) -> None:
+    schema.migrate(fresh_database, COLUMNS, places=PLACES)
+    failed: list[BaseException] = []
+
+    def migrate() -> None:
+        try:
+            schema.migrate(fresh_database, INDEX, places=PLACES)
+        except DatabaseUnreachable as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=migrate)
+    with fresh_database.begin() as holder:
+        # The index waits for the end of this transaction, which may write to the table.
+        holder.execute(sa.text("lock table remand.steps_default in row exclusive mode"))
+        thread.start()
+        eventually(lambda: fresh_database.call(_INVALID), timeout=30)
+        fresh_database.call(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where query like 'create index concurrently%%' and datname = current_database()"
+        )
+        thread.join()
+    left = fresh_database.call(_INVALID)
+    schema.migrate(fresh_database, INDEX, places=PLACES)
+
+    assert len(failed) == 1
+    assert left
+    assert fresh_database.call(_INVALID) == []
+    assert schema.current(fresh_database) == INDEX
+
+
+def test_a_partition_that_comes_later_has_the_index_too(fresh_database: Database) -> None:
+    schema.migrate(fresh_database, INDEX, places=PLACES)
+    fresh_database.call(
+        "select remand.attach_period('later', '2050-01-01Z', '2050-02-01Z',"
+        " array(select remand.draft_period('later')))"
+    )
+
+    assert fresh_database.call(
+        "select count(*) from pg_index where indrelid = 'remand.steps_later'::regclass"
+        " and pg_get_indexdef(indexrelid) like '%%(queue, cost)%%'"
+    ) == [(1,)]
