@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from alembic import op
+from migrations.revision import Revision
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 branch_labels = None
 depends_on = None
 
-
-def upgrade() -> None:
-    ${upgrades if upgrades else "raise NotImplementedError"}
-
-
-def downgrade() -> None:
-    ${downgrades if downgrades else "raise NotImplementedError"}
+# `serves`: the oldest revision whose code goes on beside this one; `locks`: {"steps": "ACCESS EXCLUSIVE"}.
+_revision = Revision(__file__, serves=${repr(down_revision)}, locks={})
+upgrade, downgrade = _revision.upgrade, _revision.downgrade
