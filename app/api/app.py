@@ -12,12 +12,12 @@ from app.api import (
     archive,
     audit,
     breakers,
-    contract,
     dead_queues,
     dlq,
     groups,
     health,
     notifications,
+    openapi,
     queues,
     redrives,
     staleness,
@@ -69,7 +69,7 @@ def build(runtime: Runtime) -> FastAPI:
     app.state.looks = Looks()
     errors.install(app)
     for noun in _GUARDED:
-        app.include_router(noun.router, responses=contract.EVERYWHERE)
+        app.include_router(noun.router, responses=openapi.EVERYWHERE)
     app.include_router(health.router)
-    app.openapi = partial(contract.document, app)  # type: ignore[method-assign]
+    app.openapi = partial(openapi.document, app)  # type: ignore[method-assign]
     return app

@@ -8,9 +8,9 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from app.api.answers import page
-from app.api.contract import Page
-from app.api.parts import AdminReader, After, EngineOf, Limit, Line
+from app.api.dependencies import AdminReader, After, EngineOf, Limit, Line
+from app.api.openapi import Page
+from app.api.responses import page
 from app.domain.instants import Instant
 from app.resources import audit
 from app.resources.audit import Written

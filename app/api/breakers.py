@@ -9,9 +9,9 @@ from fastapi import Body as InBody
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, whole
-from app.api.contract import CHANGES, Page, errors
-from app.api.parts import Body, BreakerReader, BreakerWriter, EngineOf, Line, Reason
+from app.api.dependencies import Body, BreakerReader, BreakerWriter, EngineOf, Line, Reason
+from app.api.openapi import CHANGES, Page, errors
+from app.api.responses import answer, whole
 from app.resources import breakers
 from app.resources.breakers import Breaker, BreakerChanged, BreakerShown
 

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, whole
-from app.api.contract import CHANGES, Page, errors
+from app.api.dependencies import AdminWriter, Body, EngineOf, LetterReader, Line, Prose, QueueReader, Reason
 from app.api.idempotency import OnceOf
-from app.api.parts import AdminWriter, Body, EngineOf, LetterReader, Line, Prose, QueueReader, Reason
+from app.api.openapi import CHANGES, Page, errors
 from app.api.queues import QueueName
+from app.api.responses import answer, whole
 from app.engine import dead_queues
 from app.resources.queues import (
     DeadQueue,

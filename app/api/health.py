@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api import contract
-from app.api.answers import answer
-from app.api.parts import EngineOf, QueueReader
+from app.api import openapi
+from app.api.dependencies import EngineOf, QueueReader
+from app.api.responses import answer
 from app.engine.context import Engine
 from app.engine.readiness import Check, checks
 from app.web.errors import sees_servers
@@ -94,7 +94,7 @@ def check_readiness(request: Request, engine: EngineOf) -> Response:
     return answer({"ready": found.ready}, 200 if found.ready else 503)
 
 
-@router.get("/health", response_model=Health, summary="What is missing?", responses=contract.EVERYWHERE)
+@router.get("/health", response_model=Health, summary="What is missing?", responses=openapi.EVERYWHERE)
 def show_health(request: Request, engine: EngineOf, caller: QueueReader) -> Response:
     """Say what was looked at, and what of it is not as it must be."""
     found = _looked(request, engine)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, StringConstraints
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.answers import answer
+from app.api.responses import answer
 from app.engine.context import Engine
 from app.store import idempotency
 from app.store.idempotency import Answered

@@ -10,9 +10,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, page, whole
-from app.api.contract import CHANGES, Page, errors
-from app.api.parts import (
+from app.api.dependencies import (
     After,
     Body,
     EngineOf,
@@ -23,6 +21,8 @@ from app.api.parts import (
     QueueWriter,
     Reason,
 )
+from app.api.openapi import CHANGES, Page, errors
+from app.api.responses import answer, page, whole
 from app.domain.notifications import DeliveryState
 from app.engine import notification_targets
 from app.resources.notifications import Notification, TargetStatus, list_page

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, whole
-from app.api.contract import CHANGES, Page, errors
-from app.api.parts import Body, EngineOf, Line, QueueReader, QueueWriter, Reason
+from app.api.dependencies import Body, EngineOf, Line, QueueReader, QueueWriter, Reason
+from app.api.openapi import CHANGES, Page, errors
+from app.api.responses import answer, whole
 from app.resources import queues, workers
 from app.resources.queues import Queue, QueueChanged
 from app.resources.workers import Worker

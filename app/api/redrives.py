@@ -9,11 +9,11 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.answers import answer, page
-from app.api.contract import CHANGES, Page, errors
+from app.api.dependencies import After, Body, EngineOf, LetterReader, LetterWriter, Limit, Line, Reason
+from app.api.filters import Selection
 from app.api.idempotency import OnceOf
-from app.api.parts import After, Body, EngineOf, LetterReader, LetterWriter, Limit, Line, Reason
-from app.api.selection import Selection
+from app.api.openapi import CHANGES, Page, errors
+from app.api.responses import answer, page
 from app.domain.instants import Instant
 from app.domain.redrive import ItemState, RedriveState, RedriveVerb
 from app.engine import redrive
@@ -105,7 +105,7 @@ def plan_redrive(engine: EngineOf, caller: LetterWriter, once: OnceOf, body: New
     def act(_: UUID) -> Response:
         made = redrive.plan(
             engine,
-            body.selection.chosen(),
+            body.selection.wanted(),
             caller.who(body.reason),
             body.options(),
             everything=body.selection.everything,

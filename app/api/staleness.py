@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from app.api.answers import page
-from app.api.contract import Page
-from app.api.parts import After, EngineOf, Limit, WorkflowReader
+from app.api.dependencies import After, EngineOf, Limit, WorkflowReader
+from app.api.openapi import Page
+from app.api.responses import page
 from app.domain.staleness import Health
 from app.resources import staleness
 from app.resources.staleness import WorkflowStaleness

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api.answers import whole
-from app.api.contract import Page
-from app.api.parts import EngineOf, QueueReader
+from app.api.dependencies import EngineOf, QueueReader
+from app.api.openapi import Page
+from app.api.responses import whole
 from app.resources.sweeps import Sweep, sweeps
 
 router = APIRouter(tags=["queues and workers"])

@@ -12,9 +12,9 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.answers import answer, page, whole
-from app.api.contract import CHANGES, Page, errors
-from app.api.parts import After, Body, EngineOf, Limit, Line, Reason, TemplateReader, TemplateWriter
+from app.api.dependencies import After, Body, EngineOf, Limit, Line, Reason, TemplateReader, TemplateWriter
+from app.api.openapi import CHANGES, Page, errors
+from app.api.responses import answer, page, whole
 from app.domain import page as paging
 from app.domain.errors import Busy, InputInvalid
 from app.domain.template import load_text

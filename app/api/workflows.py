@@ -5,68 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from fastapi import Body as InBody
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.answers import answer, page, whole
-from app.api.contract import CHANGES, Page, errors
-from app.api.idempotency import OnceOf
-from app.api.parts import (
+from app.api.dependencies import (
     After,
     Body,
-    DryRun,
     EngineOf,
     Limit,
     Line,
-    Reason,
     WorkflowId,
     WorkflowReader,
     WorkflowWriter,
 )
-from app.api.views import Decision, OpenLetter, WorkflowLine
+from app.api.idempotency import OnceOf
+from app.api.openapi import CHANGES, Page, errors
+from app.api.responses import answer, page, whole
+from app.api.verbs import Action, bodies, carry_out
 from app.domain.access import Permission
 from app.domain.errors import InputInvalid
 from app.domain.instants import Instant
 from app.domain.states import WorkflowState
-from app.engine import operate
-from app.engine.context import Engine
-from app.engine.masking import masked
-from app.engine.operate import Decided, Preview, Who
-from app.engine.submit import SubmitRequest as Wanted
-from app.engine.submit import submit
-from app.store.dead_letters import list_dead_letters
-from app.store.steps import Step, steps_of
-from app.store.workflow_search import WorkflowFilter, search
-from app.store.workflows import Move, get_workflow, moves_of
-from app.web.identity import Caller
-from remand.redact import redact_json
+from app.engine.operate import Decided, Preview
+from app.engine.submit import SubmitRequest, submit
+from app.resources import workflows
 
 router = APIRouter(tags=["workflows"])
 
 
-class WorkflowPage(Page[WorkflowLine]):
+class WorkflowPage(Page[workflows.WorkflowLine]):
     """A page of workflows, newest first."""
 
     looked_back_to: datetime | None = Field(
         description="Where no index leads to what is asked for, a page looks at the newest 20 000 workflows "
         "before its cursor; this is the oldest of them. `next` goes on from there, even if `items` is empty."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowShown(WorkflowLine):
-    """A workflow with its steps."""
-
-    input: Any
-    hold: str | None
-    steps: list[Step]
-    dead_letter: OpenLetter | None
 
 
 class Submission(Body):
@@ -91,25 +69,10 @@ class Submitted:
     """False: its identity or id was there already."""
 
 
-class Simple(Body):
-    """`cancel` it; `pause` it: what waits is withdrawn, what runs ends and counts; `resume` it."""
-
-    action: Literal["cancel", "pause", "resume"] = Field(description="What to do.")
-    reason: Reason = None
-    dry_run: DryRun = False
-
-
-class Restart(Body):
-    """Run a step and everything behind it anew: what these returned is forgotten."""
-
-    action: Literal["restart"]
-    step: Line = Field(min_length=1, description="From which step on.")
-    reason: Reason = None
-    dry_run: DryRun = False
-
-
-AnyAction = Simple | Restart
-WorkflowAction = Annotated[AnyAction, InBody(discriminator="action")]
+if TYPE_CHECKING:
+    WorkflowAction = Action
+else:
+    WorkflowAction = bodies("workflow")
 
 
 @router.get("/workflows", response_model=WorkflowPage, summary="Find workflows")
@@ -136,12 +99,12 @@ def list_workflows(
     `input.order=17` finds those whose input has 17 (as a number or as text) at `order`; names of deeper paths
     are joined by dots. Repeat it for more conditions; all must hold.
     """
-    wanted = WorkflowFilter(
+    wanted = workflows.WorkflowFilter(
         tuple(state or ()), template, namespace, tag, id_prefix, submitted_after, submitted_before,
         tuple(_input_conditions(request)),
     )  # fmt: skip
-    found = search(engine.database, wanted, after=cursor, limit=limit)
-    return page(found.page.each(WorkflowLine.of), looked_back_to=found.looked_back_to)
+    found = workflows.search(engine.database, wanted, after=cursor, limit=limit)
+    return page(found.page.each(workflows.line_of), looked_back_to=found.looked_back_to)
 
 
 def _input_conditions(request: Request) -> Iterator[tuple[str, str]]:
@@ -167,7 +130,7 @@ def submit_workflow(engine: EngineOf, caller: WorkflowWriter, once: OnceOf, body
     """Store a workflow of a published template, all of it or nothing; it starts at once."""
 
     def act(seed: UUID) -> Response:
-        wanted = Wanted(body.input, body.key, body.priority, body.id or seed, tuple(body.tags))
+        wanted = SubmitRequest(body.input, body.key, body.priority, body.id or seed, tuple(body.tags))
         made = submit(engine, body.template, wanted, by=caller.name)
         where = {"Location": f"/api/v1/workflows/{made.workflow_id}"}
         return answer(Submitted(made.workflow_id, made.created), 201 if made.created else 200, where)
@@ -177,38 +140,21 @@ def submit_workflow(engine: EngineOf, caller: WorkflowWriter, once: OnceOf, body
 
 @router.get(
     "/workflows/{workflow_id}",
-    response_model=WorkflowShown,
+    response_model=workflows.WorkflowShown,
     summary="Show a workflow with its steps",
     responses=errors(404),
 )
 def show_workflow(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId) -> Response:
     """Show where a workflow and each of its steps stand, and its open dead letter to whom may see those."""
-    found = get_workflow(engine.database, workflow_id)
+    found = workflows.get_workflow(engine.database, workflow_id)
     secret = engine.settings.redact_keys
-    steps = [masked(one, secret) for one in steps_of(engine.database, workflow_id)]
-    line = WorkflowLine.of(found)
-    return answer(
-        {
-            **{name: getattr(line, name) for name in WorkflowLine.__slots__},
-            "input": redact_json(found.input, secret),
-            "hold": found.hold,
-            "steps": steps,
-            "dead_letter": _open_letter(engine, caller, workflow_id),
-        }
-    )
-
-
-def _open_letter(engine: Engine, caller: Caller, workflow_id: UUID) -> OpenLetter | None:
-    if not caller.may(Permission.LETTERS_READ):
-        return None
-    for one in list_dead_letters(engine.database, workflow_id=workflow_id, limit=1):
-        return OpenLetter(**{name: getattr(one, name) for name in OpenLetter.__slots__})
-    return None
+    sees_letters = caller.may(Permission.LETTERS_READ)
+    return answer(workflows.show(engine.database, found, secret, sees_letters=sees_letters))
 
 
 @router.get(
     "/workflows/{workflow_id}/history",
-    response_model=Page[Move],
+    response_model=Page[workflows.Move],
     summary="Tell every move of a workflow",
     responses=errors(404),
 )
@@ -219,14 +165,14 @@ def list_moves(
     step: Annotated[Line | None, Query(description="Only the moves of this step.")] = None,
 ) -> Response:
     """Tell every move of a workflow and its steps in order, with who made it and why."""
-    get_workflow(engine.database, workflow_id)
-    moves = moves_of(engine.database, workflow_id)
+    workflows.get_workflow(engine.database, workflow_id)
+    moves = workflows.moves_of(engine.database, workflow_id)
     return whole(one for one in moves if step is None or one.step == step)
 
 
 @router.patch(
     "/workflows/{workflow_id}",
-    response_model=Decision | Preview,
+    response_model=Decided | Preview,
     summary="Cancel, pause, resume or restart a workflow",
     responses={**CHANGES, **errors(404, 409)},
 )
@@ -237,21 +183,4 @@ def change_workflow(
 
     Results that running steps still bring to a cancelled workflow are refused.
     """
-    who = caller.who(body.reason)
-    if body.dry_run:
-        return answer(operate.preview(engine, workflow_id, lambda tried: _act(tried, workflow_id, body, who)))
-    return answer(Decision.of(_act(engine, workflow_id, body, who)))
-
-
-def _act(engine: Engine, workflow_id: UUID, body: AnyAction, who: Who) -> Decided:
-    match body:
-        case Restart():
-            return operate.restart_from(engine, workflow_id, body.step, who)
-        case Simple(action="pause"):
-            return operate.pause_workflow(engine, workflow_id, who)
-        case Simple(action="resume"):
-            return operate.resume_workflow(engine, workflow_id, who)
-        case Simple():
-            return operate.cancel(engine, workflow_id, who)
-        case _:
-            assert_never(body)
+    return answer(carry_out(engine, "workflow", (workflow_id,), body, caller, workflow_id))

@@ -12,24 +12,19 @@ from uuid import UUID
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
-from app.domain.dead_letter_filter import OPEN, LetterFilter
+from app.domain import filters
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid
 from app.domain.instants import read_instant
-from app.domain.states import DeadLetterStatus, DeadReason
 from app.domain.text import check_arguments
 from app.engine.context import Engine
 from app.engine.operate import KEEP
+from app.resources.letters import get_dead_letter
 from app.store.steps import get_step
 from app.store.workflows import get_workflow
 from remand.redact import MASK, redact_json
 
-_TEXTS = (
-    "namespace", "template", "version", "step", "handler", "queue", "dead_queue", "error_class", "claimed_by",
-    "label", "text",
-)  # fmt: skip
-
-
-_DOCUMENTS = ("input", "result")
+_DOCUMENTS = ("input", "result", "values")
 
 
 async def read(request: Request) -> dict[str, str]:
@@ -46,48 +41,22 @@ async def check_address(request: Request) -> None:
 
 
 def letters(given: QueryParams | Mapping[str, str]) -> LetterFilter:
-    """Return which letters an address asks for.
+    """Return which letters an address, or a form that carries one, asks for.
 
     Raises:
         InputInvalid: a value is none of those known.
     """
-    wanted: dict[str, Any] = {name: given[name] for name in _TEXTS if given.get(name)}
-    status = given.get("status", "open")
-    try:
-        if status == "all":
-            wanted["statuses"] = ()
-        elif status != "open":
-            wanted["statuses"] = (DeadLetterStatus(status),)
-        if given.get("reason"):
-            wanted["reasons"] = (DeadReason(given["reason"]),)
-        if given.get("category"):
-            wanted["categories"] = (given["category"],)
-        for name in ("group_id", "workflow_id"):
-            if given.get(name):
-                wanted[name] = UUID(given[name])
-        if given.get("ids"):
-            wanted["ids"] = tuple(UUID(one.strip()) for one in given["ids"].split(",") if one.strip())
-    except ValueError as error:
-        raise InputInvalid(f"this is no filter of dead letters: {error}") from None
-    return LetterFilter(**{"statuses": OPEN, **wanted})
+    if isinstance(given, QueryParams):
+        return filters.read(LetterFilter, {name: given.getlist(name) for name in given})
+    return filters.read(LetterFilter, {name: [value] for name, value in given.items()})
 
 
-def scope(wanted: LetterFilter) -> dict[str, str]:
-    """Return a filter as the fields of a form or an address; `letters` reads it."""
-    found = {name: str(getattr(wanted, name)) for name in _TEXTS if getattr(wanted, name)}
-    if not wanted.statuses:
-        found["status"] = "all"
-    elif wanted.statuses != OPEN:
-        found["status"] = str(wanted.statuses[0])
-    for name, values in (("reason", wanted.reasons), ("category", wanted.categories)):
-        if values:
-            found[name] = str(values[0])
-    for name in ("group_id", "workflow_id"):
-        if getattr(wanted, name):
-            found[name] = str(getattr(wanted, name))
-    if wanted.ids:
-        found["ids"] = ",".join(str(one) for one in wanted.ids)
-    return found
+def step_of(engine: Engine, noun: str, key: tuple[Any, ...]) -> tuple[UUID, str]:
+    """Return the workflow and the step that a letter was opened for, or that are named."""
+    if noun != "letter":
+        return key[0], key[1]
+    letter = get_dead_letter(engine.database, key[0])
+    return letter.workflow_id, letter.step
 
 
 def parsed(text: str, what: str) -> Any:

@@ -17,24 +17,12 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from app.domain.access import Permission
 from app.engine.context import Engine
+from app.resources.wording import ago, short, span, tone, words
 from app.web.identity import Caller, signed_in
 from app.web.place import base_of, rooted
 from remand.redact import redact_json, redact_text
 
 _HERE: Final = Path(__file__).parent
-_TONES: Final = {
-    "complete": "good", "resolved_manually": "good", "manually_resolved": "good", "requeued": "good",
-    "succeeded": "good", "finished": "good", "closed": "good", "resolved": "good",
-    "error": "bad", "blocked_by_failures": "bad", "permanently_failed": "bad", "failed": "bad", "open": "bad",
-    "stopped": "bad", "pending_letter": "bad", "lost": "bad", "timed_out": "bad",
-    "waiting_for_retry": "warn", "enqueued_as_error_for_orchestration": "warn", "investigating": "warn",
-    "warning": "warn", "stale": "bad", "healthy": "good",
-    "half_open": "warn", "paused": "warn", "canary": "warn", "interrupted": "warn",
-    "steps_in_process": "busy", "in_progress": "busy", "enqueued": "busy",
-    "enqueued_for_orchestration": "busy",
-    "running": "busy", "sent": "busy",
-}  # fmt: skip
-_ENDS: Final = 6
 _OF_ONE_LOOK: Final = ("told", "seal")
 
 
@@ -96,39 +84,8 @@ def pretty(value: Any, secret: tuple[str, ...]) -> str:
     return json.dumps(redact_json(value, secret), ensure_ascii=False, indent=2, default=str)
 
 
-def tone(state: object) -> str:
-    """Return the tone of a state; the word beside it says the same."""
-    return _TONES.get(str(state), "")
-
-
-def words(state: object) -> str:
-    """Return a state as people say it."""
-    return str(state).replace("_", " ")
-
-
-def span(value: timedelta | float | None) -> str:
-    """Return a duration in one or two units."""
-    if value is None:
-        return "–"
-    seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
-    if seconds < 1:
-        return f"{max(0, seconds) * 1000:.0f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, hours, days = seconds / 60, seconds / 3600, seconds / 86_400
-    if minutes < 60:
-        return f"{minutes:.0f} min"
-    if hours < 24:
-        return f"{hours:.0f} h {minutes % 60:.0f} min" if hours < 6 else f"{hours:.0f} h"
-    return f"{days:.0f} d" if days >= 2 else f"{hours:.0f} h"
-
-
-def ago(at: datetime | None, now: datetime) -> str:
-    """Return how long ago an instant is, or in how long it comes."""
-    if at is None:
-        return "–"
-    passed = now - at
-    return f"{span(passed)} ago" if passed >= timedelta(0) else f"in {span(-passed)}"
+def _span(value: timedelta | float | None) -> str:
+    return "–" if value is None else span(value)
 
 
 def middle(text: object, most: int = 48) -> str:
@@ -138,11 +95,6 @@ def middle(text: object, most: int = 48) -> str:
         return whole
     kept = most - 1
     return f"{whole[: kept - kept // 2]}…{whole[-(kept // 2) :]}"
-
-
-def short(identity: object) -> str:
-    """Return the end of an id: what lists show, and what searches take."""
-    return str(identity)[-_ENDS:]
 
 
 def address(here: str, query: Mapping[str, Any], **changes: object) -> str:
@@ -166,7 +118,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(tone=tone, words=words, span=span, short=short, middle=middle)
+    made.filters.update(tone=tone, words=words, span=_span, short=short, middle=middle)
     made.globals.update(ago=ago, address=address)
     return made
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from uuid import UUID
 
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.states import WorkflowState
-from app.store.dead_letters import DeadLetter, list_dead_letters
+from app.store.dead_letter_search import list_page
+from app.store.dead_letters import LetterRow
 from app.store.session import Database
 from app.store.steps import attempts_of
 from app.store.workflows import states_of
@@ -50,7 +52,7 @@ class Evidence:
     """What the database says of the demo's workflows."""
 
     states: Mapping[UUID, WorkflowState]
-    letters: Sequence[DeadLetter]
+    letters: Sequence[LetterRow]
     retries: Mapping[UUID, Counter[str]]
     """Workflow → policy → attempts that were tried again."""
     total: Counter[str] = field(default_factory=Counter)
@@ -65,7 +67,11 @@ class Evidence:
 def collect(database: Database, ids: Sequence[UUID]) -> Evidence:
     """Read the evidence. Transaction: several reads."""
     retries = {one: _retries(database, one) for one in ids}
-    letters = [letter for one in ids for letter in list_dead_letters(database, statuses=(), workflow_id=one)]
+    letters = [
+        letter
+        for one in ids
+        for letter in list_page(database, LetterFilter(statuses=(), workflow_id=one)).items
+    ]
     total = sum(retries.values(), Counter[str]())
     return Evidence(states_of(database, ids), letters, retries, total)
 

@@ -33,7 +33,7 @@ from app.demo.progress import watch
 from app.domain.states import WorkflowState
 from app.embedded.processes import ProcessExit
 from app.engine.submit import SubmitRequest, submit
-from app.store.dead_letters import DeadLetter
+from app.store.dead_letters import LetterRow
 
 HANDLERS = ("examples.payments.handlers", "examples.data_import.handlers")
 TEMPLATES = ("payments", "data_import")
@@ -137,12 +137,12 @@ def _submit(stack: LocalStack) -> list[Submission]:
     return submissions
 
 
-def _letter_of(submissions: Sequence[Submission], evidence: Evidence, card: str) -> DeadLetter:
+def _letter_of(submissions: Sequence[Submission], evidence: Evidence, card: str) -> LetterRow:
     declined = next(one for one in submissions if one.is_order and one.input["customer"]["card"] == card)
     return next(letter for letter in evidence.letters if letter.workflow_id == declined.workflow_id)
 
 
-def _investigate(show: Show, gateway: Gateway, letter: DeadLetter) -> None:
+def _investigate(show: Show, gateway: Gateway, letter: LetterRow) -> None:
     end, workflow = short(letter.id), short(letter.workflow_id)
     show.tell(
         "Three workflows could not go on; each waits in the dead letter queue for somebody to find out why."
@@ -161,7 +161,7 @@ def _investigate(show: Show, gateway: Gateway, letter: DeadLetter) -> None:
     show.type("workflow", "show", workflow)
 
 
-def _clear(show: Show, letters: Sequence[DeadLetter]) -> None:
+def _clear(show: Show, letters: Sequence[LetterRow]) -> None:
     show.tell("The other two are files: one never came, one was cut short. No retry helps; a person decides.")
     missing = next(one for one in letters if "FileNotFoundError" in one.error_class)
     truncated = next(one for one in letters if one is not missing)

@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.states import WorkflowState
 from app.store.breakers import PastMove, moves_of
-from app.store.dead_letters import list_dead_letters
+from app.store.dead_letter_search import list_page
 from app.store.session import Database
 from app.store.steps import Attempt, attempts_of
 from app.store.workflows import states_of
@@ -89,7 +90,7 @@ class Figures:
 def collect(database: Database, ids: Sequence[UUID], seen: Seen) -> Figures:
     """Count. Transaction: several reads, when nothing moves any more."""
     states = states_of(database, ids)
-    held = {letter.workflow_id for letter in list_dead_letters(database, limit=len(ids) + 1)}
+    held = {letter.workflow_id for letter in list_page(database, LetterFilter(), limit=len(ids) + 1).items}
     complete = [one for one in ids if states.get(one) is WorkflowState.COMPLETE]
     attempts = [attempt for one in ids for attempt in attempts_of(database, one)]
     return Figures(

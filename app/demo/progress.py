@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from app.cli.render.drawing import SYMBOLS, failure_line
-from app.cli.render.output import STATE_STYLES, age, state, table
+from app.cli.render.output import age, state, style, table
 from app.demo.checks import DemoFailed, Submission
 from app.domain.states import StepState, WorkflowState
 from app.store.session import Database
@@ -102,11 +102,11 @@ def _together(happy: Sequence[Submission], states: dict[UUID, WorkflowState]) ->
 
 
 def _named(name: str, found: WorkflowState) -> Text:
-    return Text(name, style=STATE_STYLES.get(found, ""))
+    return Text(name, style=style(found))
 
 
 def _symbols(steps: Sequence[Step]) -> Text:
-    return Text.assemble(*((f"{SYMBOLS[one.state]}", STATE_STYLES.get(one.state, "")) for one in steps))
+    return Text.assemble(*((f"{SYMBOLS[one.state]}", style(one.state)) for one in steps))
 
 
 def _doing(steps: Sequence[Step]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from app.domain.errors import InputInvalid
+from app.domain.filters import asked
 from app.domain.states import CATEGORIES, DeadLetterStatus, DeadReason
 
 OPEN = (DeadLetterStatus.PENDING, DeadLetterStatus.INVESTIGATING)
@@ -22,30 +23,79 @@ OPEN = (DeadLetterStatus.PENDING, DeadLetterStatus.INVESTIGATING)
 class LetterFilter:
     """What is asked for; None, or no items, asks for nothing."""
 
-    statuses: tuple[DeadLetterStatus, ...] = OPEN
+    statuses: tuple[DeadLetterStatus, ...] = asked(
+        "Only these. Default: the open ones.",
+        default=OPEN,
+        name="status",
+        label="Status",
+        match="one of",
+        usual="open",
+        whatever="all",
+    )
     """Empty: whatever status."""
-    ids: tuple[UUID, ...] = ()
-    workflow_id: UUID | None = None
-    group_id: UUID | None = None
-    namespace: str | None = None
-    template: str | None = None
+    ids: tuple[UUID, ...] = asked("Exactly these.", default=(), match="one of", column="id")
+    workflow_id: UUID | None = asked("Only of this workflow.", option="--workflow")
+    group_id: UUID | None = asked("Only with this cause.", option="--group")
+    namespace: str | None = asked("Only of this namespace.")
+    template: str | None = asked(
+        "Only of this template.", label="Template", metavar="NAMESPACE/NAME[:VERSION]"
+    )
     """Name without namespace and version."""
-    version: str | None = None
-    step: str | None = None
-    handler: str | None = None
-    queue: str | None = None
-    dead_queue: str | None = None
-    reasons: tuple[DeadReason, ...] = ()
-    categories: tuple[str, ...] = ()
-    error_class: str | None = None
+    version: str | None = asked("Only of this version of the template.")
+    step: str | None = asked("Only of this step.", label="Step")
+    handler: str | None = asked("Only of this handler.")
+    queue: str | None = asked("Only of steps of this queue.")
+    dead_queue: str | None = asked("Only in this dead queue.")
+    reasons: tuple[DeadReason, ...] = asked(
+        "Only opened for this.",
+        default=(),
+        name="reason",
+        option="--opened-for",
+        label="Reason",
+        match="one of",
+    )
+    categories: tuple[str, ...] = asked(
+        "Only of this category.",
+        default=(),
+        name="category",
+        label="Category",
+        match="one of",
+        choices=tuple(CATEGORIES),
+    )
+    error_class: str | None = asked(
+        "Only of this class of errors, in full.",
+        option="--error",
+        label="Error class",
+        example="httpx.ConnectTimeout",
+        metavar="CLASS",
+    )
     """Qualified, as `requests.exceptions.Timeout`."""
-    claimed_by: str | None = None
-    label: str | None = None
-    text: str | None = None
+    claimed_by: str | None = asked("Only of this person.", label="Claimed by")
+    label: str | None = asked("Only with this label.", match="contains", column="labels")
+    text: str | None = asked(
+        "Only with this in the error's message.",
+        option="--contains",
+        label="Message contains",
+        match="in text",
+        column="error_message",
+        least=3,
+    )
     """Contained in the error's message, in whatever case."""
-    opened_from: datetime | None = None
+    opened_from: datetime | None = asked(
+        "Only opened at this instant or later.",
+        option="--since",
+        match="from",
+        column="opened_at",
+        metavar="WHEN",
+    )
     """At that instant or later."""
-    opened_before: datetime | None = None
+    opened_before: datetime | None = asked(
+        "Only opened before this instant.",
+        option="--until",
+        match="before",
+        column="opened_at",
+        metavar="WHEN",
+    )
 
     def __post_init__(self) -> None:
         unknown = [one for one in self.categories if one not in CATEGORIES]

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from app.domain.states import DeadLetterStatus, DeadReason
+from app.domain.states import DeadReason
 
 DEFAULT_QUEUE = "default"
 _PASSING: Final = frozenset({"transient", "network", "resource"})
@@ -33,15 +33,6 @@ _WEIGHTS = {
     DeadReason.WORKER_UNAVAILABLE: 50.0,
     DeadReason.MANUAL_DLQ: 10.0,
 }
-
-
-def possible_verbs(status: DeadLetterStatus, claimed_by: str | None) -> list[str]:
-    """Return what a person can do with a letter now, in the words of the API."""
-    always = ["note", "label", "link", "metadata"]
-    if not status.is_open:
-        return always
-    claim = "claim" if claimed_by is None else "release"
-    return [claim, "assign", *always, "requeue", "resolve", "give_up", "cancel"]
 
 
 def _parse(value: object) -> object:

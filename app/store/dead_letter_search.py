@@ -8,7 +8,7 @@ sure to be the last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,88 +20,28 @@ from app.domain.errors import InputInvalid, InstantInvalid
 from app.domain.instants import read_instant
 from app.domain.page import Page
 from app.domain.states import DeadLetterStatus
+from app.store.conditions import conditions
 from app.store.counting import count_rows
+from app.store.dead_letters import ROW_COLUMNS, LetterRow
 from app.store.session import Database
 from app.store.tables import dead_letters
 
-_EQUAL = (
-    "workflow_id", "group_id", "namespace", "template", "version", "step", "handler", "queue", "dead_queue",
-    "error_class", "claimed_by",
-)  # fmt: skip
 _NOT_INDEXED = (
     "version", "step", "handler", "queue", "claimed_by", "label", "text", "opened_from", "opened_before",
 )  # fmt: skip
 _INDEXED_IF_OPEN = ("namespace", "template", "error_class", "dead_queue")
 
 
-@dataclass(frozen=True, slots=True)
-class LetterRow:
-    """A dead letter in a list: without its snapshot and metadata."""
-
-    id: UUID
-    workflow_id: UUID
-    group_id: UUID
-    namespace: str
-    template: str
-    version: str
-    step: str
-    handler: str
-    queue: str
-    dead_queue: str
-    attempts: int
-    reason: str
-    category: str
-    policy: str
-    rule: str
-    error_class: str
-    error_message: str
-    worker: str
-    status: DeadLetterStatus
-    opened_at: datetime
-    triage_at: datetime
-    claimed_by: str | None
-    claimed_at: datetime | None
-    closed_by: str | None
-    closed_at: datetime | None
-    resolution: str | None
-    labels: list[str]
-    links: list[str]
-    follows: UUID | None
-    requeues: int
-    requeue_at: datetime | None
-
-    @property
-    def ref(self) -> str:
-        """The template, "namespace/name:version"."""
-        return f"{self.namespace}/{self.template}:{self.version}"
-
-
 def matching(wanted: LetterFilter) -> list[sa.ColumnElement[bool]]:
     """Return the conditions of a filter on `dead_letters`; none for one that asks for everything."""
-    columns = dead_letters.c
-    found: list[sa.ColumnElement[bool]] = []
-    statuses = tuple(str(one) for one in wanted.statuses)
+    made = conditions(dead_letters, replace(wanted, statuses=()))
+    statuses = tuple(str(status) for status in wanted.statuses)
     if set(statuses) == set(OPEN):
         # In the words of the partial indexes: Postgres does not know that a parameter means the same.
-        found.append(sa.literal_column("dead_letters.status IN ('pending', 'investigating')", sa.Boolean))
+        made.append(sa.literal_column("dead_letters.status IN ('pending', 'investigating')", sa.Boolean))
     elif statuses:
-        found.append(columns.status.in_(statuses))
-    if wanted.ids:
-        found.append(columns.id.in_(wanted.ids))
-    found += [columns[name] == getattr(wanted, name) for name in _EQUAL if getattr(wanted, name) is not None]
-    if wanted.reasons:
-        found.append(columns.reason.in_([str(one) for one in wanted.reasons]))
-    if wanted.categories:
-        found.append(columns.category.in_(wanted.categories))
-    if wanted.label is not None:
-        found.append(columns.labels.contains([wanted.label]))
-    if wanted.text is not None:
-        found.append(columns.error_message.icontains(wanted.text, autoescape=True))
-    if wanted.opened_from is not None:
-        found += [columns.opened_at >= wanted.opened_from]
-    if wanted.opened_before is not None:
-        found += [columns.opened_at < wanted.opened_before]
-    return found
+        made.append(dead_letters.c.status.in_(statuses))
+    return made
 
 
 def list_page(
@@ -185,7 +125,7 @@ def total(database: Database, wanted: LetterFilter) -> int | None:
 
 
 def _select() -> sa.Select[Any]:
-    return sa.select(*(dead_letters.c[name] for name in LetterRow.__slots__))
+    return sa.select(*(dead_letters.c[name] for name in ROW_COLUMNS))
 
 
 def _read(database: Database, query: sa.Select[Any]) -> list[LetterRow]:

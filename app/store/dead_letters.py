@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -33,13 +33,15 @@ update remand.dead_letters l set snapshot = cast(n.snapshot as jsonb)
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """An investigation as stored."""
+class LetterRow:
+    """A dead letter in a list: without its snapshot and metadata."""
 
     id: UUID
     workflow_id: UUID
     source: str
+    """What it was opened for: a step of a workflow, or what else may fail."""
     source_id: str
+    group_id: UUID
     namespace: str
     template: str
     version: str
@@ -47,7 +49,6 @@ class DeadLetter:
     handler: str
     queue: str
     dead_queue: str
-    group_id: UUID
     attempts: int
     reason: str
     category: str
@@ -69,13 +70,22 @@ class DeadLetter:
     follows: UUID | None
     requeues: int
     requeue_at: datetime | None
-    snapshot: dict[str, Any]
-    metadata: dict[str, Any]
 
     @property
     def ref(self) -> str:
         """The template, "namespace/name:version"."""
         return f"{self.namespace}/{self.template}:{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter(LetterRow):
+    """An investigation as stored."""
+
+    snapshot: dict[str, Any]
+    metadata: dict[str, Any]
+
+
+ROW_COLUMNS = tuple(column.name for column in fields(LetterRow))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,32 +154,6 @@ def find_dead_letter(database: Database, typed: str) -> DeadLetter:
         if row is None:
             raise missing from None
         return _letter(row)
-
-
-def list_dead_letters(
-    database: Database,
-    *,
-    statuses: Sequence[str] = OPEN,
-    workflow_id: UUID | None = None,
-    reason: str | None = None,
-    template: str | None = None,
-    limit: int = 50,
-) -> list[DeadLetter]:
-    """Read entries, newest first. Transaction: own."""
-    query = _select().order_by(dead_letters.c.opened_at.desc(), dead_letters.c.id.desc()).limit(limit)
-    if statuses:
-        query = query.where(dead_letters.c.status.in_(statuses))
-    if workflow_id is not None:
-        query = query.where(dead_letters.c.workflow_id == workflow_id)
-    if reason is not None:
-        query = query.where(dead_letters.c.reason == reason)
-    if template is not None:
-        namespace, slash, name = template.rpartition("/")
-        query = query.where(dead_letters.c.template == name.partition(":")[0])
-        if slash:
-            query = query.where(dead_letters.c.namespace == namespace)
-    with database.reading() as connection:
-        return [_letter(row) for row in connection.execute(query)]
 
 
 def notes_of(database: Database, letter_id: UUID) -> list[Note]:
@@ -366,7 +350,7 @@ def add_group_note(
 
 
 def _select() -> sa.Select[Any]:
-    return sa.select(*(dead_letters.c[name] for name in DeadLetter.__slots__))
+    return sa.select(*(dead_letters.c[column.name] for column in fields(DeadLetter)))
 
 
 def _one(row: Any, letter_id: UUID) -> DeadLetter:

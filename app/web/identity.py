@@ -54,20 +54,28 @@ def require(needed: Permission | Role) -> Callable[[Request], Caller]:
 
     def checked(request: Request) -> Caller:
         caller = signed_in(request)
-        if isinstance(needed, Permission):
-            allowed = caller.may(needed)
-        else:
-            allowed = caller.scopes is None and caller.role.includes(needed)
-        if not allowed:
-            raise NotAllowed(
-                f"{caller.name} may not do this: it needs {needed}",
-                hint=f"the role is {caller.role}"
-                + (", narrowed by scopes" if caller.scopes is not None else ""),
-                details={"needs": str(needed), "role": str(caller.role)},
-            )
+        allow(caller, needed)
         return caller
 
     return checked
+
+
+def allow(caller: Caller, needed: Permission | Role) -> None:
+    """Let a caller go on who has a permission.
+
+    Raises:
+        NotAllowed: he has not.
+    """
+    if isinstance(needed, Permission):
+        allowed = caller.may(needed)
+    else:
+        allowed = caller.scopes is None and caller.role.includes(needed)
+    if not allowed:
+        raise NotAllowed(
+            f"{caller.name} may not do this: it needs {needed}",
+            hint=f"the role is {caller.role}" + (", narrowed by scopes" if caller.scopes is not None else ""),
+            details={"needs": str(needed), "role": str(caller.role)},
+        )
 
 
 def signed_in(request: Request) -> Caller:

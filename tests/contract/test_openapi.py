@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.api.app import build
-from app.api.contract import document
+from app.api.openapi import document
 from app.config import Settings
 from app.runtime import Runtime
 from tools.docgen import http_api, pages

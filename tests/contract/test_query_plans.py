@@ -20,7 +20,7 @@ from app.engine import operate, overview
 from app.engine.operate import Who
 from app.engine.sweeps.partitions import partitions
 from app.engine.sweeps.stale import StaleResult, stale
-from app.store import change_mark, dead_letters, live_work, sweeping, workflow_search
+from app.store import change_mark, live_work, sweeping, workflow_search
 from app.store.ids import find_id
 from app.store.run_queue import Completed
 from app.store.session import Database
@@ -30,6 +30,7 @@ from remand import PermanentError
 from tests.benchmarks.staleness import crowd
 from tests.support.databases import Cluster
 from tests.support.engine import Harness
+from tests.support.letters import list_letters
 from tests.support.shapes import CHAIN, always, fails, shape
 
 OLD_WORKFLOWS = 330_000
@@ -220,7 +221,7 @@ def listed(harness: Harness) -> None:
     workflow_search.search(harness.database, WorkflowFilter(states=moving))
     live_work.longest_standing(harness.database, 5)
     change_mark.take(harness.database)
-    dead_letters.list_dead_letters(harness.database)
+    list_letters(harness.database)
     assert overview.queues(harness.engine)
     overview.breakers(harness.engine, unmoved=True)
 

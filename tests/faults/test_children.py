@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.engine.publish import publish
-from app.store.dead_letters import list_dead_letters
+from tests.support.letters import list_letters
 from tests.support.site import Site
 from tests.support.waiting import eventually
 
@@ -54,7 +54,7 @@ def test_poison_step_is_dead_after_its_own_limit_while_good_ones_finish(site: Si
     eventually(lambda: site.workflow(poison).state == "blocked_by_failures", timeout=60)
     assert site.outcomes(poison) == ["lost", "lost", "lost"]
     assert len(site.effects("start", poison)) == 3
-    [letter] = list_dead_letters(site.database, workflow_id=poison)
+    [letter] = list_letters(site.database, workflow_id=poison)
     assert (letter.reason, letter.attempts) == ("worker_lost", 3)
     assert all(site.outcomes(one) == ["complete"] for one in good)
 
@@ -76,7 +76,7 @@ def test_swallowed_soft_limit_ends_in_the_hard_one(site: Site) -> None:
     workflow = site.submit("site/stubborn")
     eventually(lambda: site.workflow(workflow).state == "complete", timeout=60)
     assert site.outcomes(workflow) == ["timed_out", "complete"]
-    assert list_dead_letters(site.database, workflow_id=workflow) == []
+    assert list_letters(site.database, workflow_id=workflow) == []
 
 
 def test_c_code_that_never_yields_ends_in_the_hard_limit(site: Site) -> None:
@@ -86,7 +86,7 @@ def test_c_code_that_never_yields_ends_in_the_hard_limit(site: Site) -> None:
     eventually(lambda: site.workflow(workflow).state == "blocked_by_failures", timeout=60)
     assert set(site.outcomes(workflow)) == {"timed_out"}
     assert len(site.outcomes(workflow)) == 3
-    [letter] = list_dead_letters(site.database, workflow_id=workflow)
+    [letter] = list_letters(site.database, workflow_id=workflow)
     assert letter.reason == "max_retries_exceeded"
 
 

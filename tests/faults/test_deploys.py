@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.engine.operate import Who, cancel, requeue_letter
-from app.store.dead_letters import list_dead_letters
+from tests.support.letters import list_letters
 from tests.support.site import Site
 from tests.support.waiting import eventually
 
@@ -21,7 +21,7 @@ def test_step_whose_handler_is_missing_waits_as_a_dead_letter_for_the_deploy(sit
     site.start_worker("old")
     workflow = site.submit("site/late")
     eventually(lambda: site.workflow(workflow).state == "blocked_by_failures", timeout=60)
-    [letter] = list_dead_letters(site.database, workflow_id=workflow)
+    [letter] = list_letters(site.database, workflow_id=workflow)
     assert (letter.step, letter.handler) == ("only", "site.late")
     assert letter.reason == "permanent_failure"
     assert letter.error_class.endswith("HandlerNotFound")

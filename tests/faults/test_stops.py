@@ -14,7 +14,7 @@ from uuid import UUID
 import psutil
 import pytest
 
-from app.store.dead_letters import list_dead_letters
+from tests.support.letters import list_letters
 from tests.support.site import ROOT, Site, hear_hangups
 from tests.support.waiting import eventually
 
@@ -39,7 +39,7 @@ def ends_well(site: Site, workflow: UUID, attempts: int) -> None:
     eventually(lambda: site.workflow(workflow).state == "complete", timeout=60)
     (site.folder / "release-stop").unlink()
     assert site.outcomes(workflow) == [*["interrupted"] * attempts, "complete"]
-    assert list_dead_letters(site.database, workflow_id=workflow) == []
+    assert list_letters(site.database, workflow_id=workflow) == []
 
 
 @pytest.mark.parametrize(

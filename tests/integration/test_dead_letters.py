@@ -16,6 +16,7 @@ from app.store import dead_letters
 from app.store.ids import new_id
 from remand import PermanentError
 from tests.support.engine import Harness
+from tests.support.letters import list_letters
 from tests.support.shapes import always, fails, shape
 
 NO = PermanentError("card 4111 declined")
@@ -253,7 +254,7 @@ def test_a_piece_that_fits_several_names_them(harness: Harness) -> None:
     harness.play(a=always(NO))
     harness.submit_many("t/one", [1, 2])
     harness.run_until_quiet()
-    [first, second] = dead_letters.list_dead_letters(harness.database)
+    [first, second] = list_letters(harness.database)
 
     with pytest.raises(AmbiguousId, match=str(first.id)):
         dead_letters.find_dead_letter(harness.database, str(second.id)[:6])
@@ -268,14 +269,14 @@ def test_entries_are_listed_by_what_is_asked_for(harness: Harness) -> None:
     resolve_step(harness.engine, other, "a", Who("ann"))
 
     listed = [
-        [letter.workflow_id for letter in dead_letters.list_dead_letters(harness.database, **filters)]
+        [letter.workflow_id for letter in list_letters(harness.database, **filters)]
         for filters in (
             {},
             {"statuses": ("manually_resolved",)},
             {"template": "t/one"},
             {"template": "one"},
             {"template": "on"},
-            {"reason": "worker_lost"},
+            {"reasons": ("worker_lost",)},
             {"statuses": (), "limit": 1},
         )
     ]

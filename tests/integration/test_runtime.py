@@ -15,11 +15,12 @@ from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
 from app.runtime import Runtime, import_handlers
-from app.store import dead_letters, workflows
+from app.store import workflows
 from app.store.ids import new_id
 from remand import PermanentError
 from remand.handler import Handlers
 from tests.support.engine import publish
+from tests.support.letters import list_letters
 from tests.support.shapes import CHAIN, HANDLER, shape
 
 
@@ -60,7 +61,7 @@ def test_a_failure_is_decided_and_swept_on_the_clock_of_the_database(runtime: Ru
     assert drain_failures(runtime.engine, "retry.never").dead == 1
     assert (ring(runtime.engine).woken, rescue(runtime.engine).attempts) == (0, 0)
 
-    [letter] = dead_letters.list_dead_letters(runtime.database, workflow_id=submitted.workflow_id)
+    [letter] = list_letters(runtime.database, workflow_id=submitted.workflow_id)
     assert (letter.reason, letter.worker) == ("permanent_failure", "unknown")
 
 

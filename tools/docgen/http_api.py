@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from app.api.app import build
-from app.api.contract import document
+from app.api.openapi import document
 from app.config import Settings
 from app.runtime import Runtime
 

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.commands.redrive_options import OpenedFor
 from app.cli.context import After, Cli, Group, Limit
+from app.cli.filter_options import with_filter
 from app.cli.render.attempts import Verbose, attempt_table, traceback
 from app.cli.render.output import age, facts, now, short, short_ids, state, table
-from app.domain.dead_letter_filter import OPEN, LetterFilter
-from app.domain.dead_letters import DEFAULT_QUEUE, possible_verbs
-from app.domain.states import DeadLetterStatus, DeadReason
-from app.engine.masking import masked
-from app.engine.suggest import Suggestion, suggestions_for
-from app.store.dead_letter_search import LetterRow, list_page
-from app.store.dead_letters import DeadLetter, Note, find_dead_letter, notes_of
-from app.store.groups import find_group
-from app.store.steps import Attempt, attempts_of
-from app.store.workflows import find_workflow
+from app.domain.dead_letters import DEFAULT_QUEUE
+from app.domain.states import DeadReason
+from app.engine.suggest import Suggestion
+from app.resources import letters
+from app.resources.letters import DeadLetter, LetterFilter, LetterRow, Note
+from app.resources.steps import Attempt
+from app.resources.verbs import possible
 
 GROUP = Group("dlq", "Investigate what could not go on: dead letters, each with its workflow's snapshot.")
 LetterId = Annotated[
@@ -39,49 +37,18 @@ LetterId = Annotated[
         "remand dlq list --opened-for max_retries_exceeded --json",
     ),
 )
+@with_filter(LetterFilter)
 def list_(
     cli: Cli,
-    status: Annotated[
-        list[DeadLetterStatus] | None,
-        typer.Option("--status", help="Only these; repeatable. Default: the open ones."),
-    ] = None,
-    all: Annotated[bool, typer.Option("--all", help="Closed ones, too.")] = False,
-    opened_for: OpenedFor = None,
-    category: Annotated[str | None, typer.Option("--category", help="Only of this category.")] = None,
-    template: Annotated[str | None, typer.Option("--template", help="Only of this template.")] = None,
-    workflow: Annotated[str | None, typer.Option("--workflow", help="Only of this workflow.")] = None,
-    group: Annotated[str | None, typer.Option("--group", help="Only of this cause.")] = None,
-    error: Annotated[str | None, typer.Option("--error", help="Only of this class, qualified.")] = None,
-    contains: Annotated[str | None, typer.Option("--contains", help="Only with this in the message.")] = None,
-    claimed_by: Annotated[str | None, typer.Option("--claimed-by", help="Only of this person.")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Only with this label.")] = None,
-    dead_queue: Annotated[str | None, typer.Option("--dead-queue", help="Only in this dead queue.")] = None,
+    asked: LetterFilter,
     after: After = None,
     limit: Limit = 50,
-    reason: Annotated[list[DeadReason] | None, typer.Option("--reason", hidden=True)] = None,
+    former_reason: Annotated[list[DeadReason] | None, typer.Option("--reason", hidden=True)] = None,
 ) -> None:
     """List dead letters, newest first: the open ones unless told otherwise."""
-    wanted = LetterFilter.of_template(
-        template or "",
-        statuses=tuple(status or (() if all else OPEN)),
-        workflow_id=None if workflow is None else find_workflow(cli.database, workflow).id,
-        group_id=None if group is None else find_group(cli.database, group).id,
-        reasons=(*(opened_for or ()), *(reason or ())),
-        categories=() if category is None else (category,),
-        error_class=error,
-        text=contains,
-        claimed_by=claimed_by,
-        label=label,
-        dead_queue=dead_queue,
-    )
-    page = list_page(cli.database, wanted, after=after, limit=limit)
-    cli.out.answer_page(page.each(_listed), _listing(page.items) if page.items else "no dead letters")
-
-
-def _listed(letter: DeadLetter | LetterRow) -> dict[str, Any]:
-    return {
-        name: getattr(letter, name) for name in type(letter).__slots__ if name not in ("snapshot", "metadata")
-    }
+    asked = replace(asked, reasons=(*asked.reasons, *(former_reason or ())))
+    page = letters.list_page(cli.database, asked, after=after, limit=limit)
+    cli.out.answer_page(page, _listing(page.items) if page.items else "no dead letters")
 
 
 def _listing(found: Sequence[LetterRow]) -> RenderableType:
@@ -113,25 +80,21 @@ def _listing(found: Sequence[LetterRow]) -> RenderableType:
 )
 def show(cli: Cli, letter: LetterId, verbose: Verbose = False) -> None:
     """Show what happened, why it cannot go on, who looks at it, and what can be done now."""
-    found = find_dead_letter(cli.database, letter)
-    keys = cli.settings.redact_keys
-    attempts = [masked(one, keys) for one in attempts_of(cli.database, found.workflow_id, found.step)]
-    notes = notes_of(cli.database, found.id)
-    hints = suggestions_for(cli.engine, found)
+    found = letters.find_dead_letter(cli.database, letter)
+    shown = letters.show(cli.engine, found)
+    attempts = shown.attempts_made
     cli.out.answer(
-        {**_listed(found), "metadata": found.metadata, "snapshot": found.snapshot, "notes": notes,
-         "suggestions": hints, "attempts_made": attempts,
-         "verbs": possible_verbs(found.status, found.claimed_by)},
+        shown,
         _heading(found),
         *_cause(found, attempts),
         Text(),
         attempt_table(attempts),
-        *_hints(hints),
-        *_notes(notes),
+        *_hints(shown.suggestions),
+        *_notes(shown.notes),
         *(_details(found, attempts) if verbose else ()),
         Text(),
         _possible(found),
-    )  # fmt: skip
+    )
 
 
 def _heading(letter: DeadLetter) -> RenderableType:
@@ -207,25 +170,12 @@ def _details(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[Renderable
     return [*tracebacks[-1:], Text("\nsnapshot when it was opened", style="bold"), Text(snapshot)]
 
 
-_WHAT = {
-    "claim": ("", "take the investigation"),
-    "release": ("", "let go of the investigation"),
-    "assign": ("PERSON", "hand it to somebody"),
-    "note": ("TEXT", "write down what you found"),
-    "label": ("WORD", "mark it"),
-    "link": ("URL", "a ticket, a deploy, a page"),
-    "requeue": ("", "cause is gone: run the failed steps again"),
-    "resolve": ("[--whole-workflow | --give-up]", "done by hand, or never"),
-    "cancel": ("", "cancel the workflow"),
-}
-
-
 def _possible(letter: DeadLetter) -> RenderableType:
     rows = []
-    for verb in possible_verbs(letter.status, letter.claimed_by):
-        if verb not in _WHAT:
+    for verb in possible("letter", letter):
+        if "cli" in verb.lacks:
             continue
-        arguments, meaning = _WHAT[verb]
-        typed = " ".join(part for part in ("→ remand dlq", verb, short(letter.id), arguments) if part)
-        rows.append((Text(typed, style="bold cyan"), Text(meaning)))
+        arguments = " ".join(one.typed for one in verb.arguments if one.required and one.typed)
+        typed = f"→ remand dlq {verb.name.replace('_', '-')} {short(letter.id)} {arguments}".rstrip()
+        rows.append((Text(typed, style="bold cyan"), Text(verb.title)))
     return table("possible now", "", rows=rows)

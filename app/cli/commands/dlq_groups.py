@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -11,21 +10,20 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.commands.dlq import GROUP as DLQ
-from app.cli.context import After, By, Cli, Group, Limit, Reason
+from app.cli.context import After, Cli, Group, Limit
 from app.cli.render.output import age, facts, now, short, short_ids, state, table
 from app.cli.render.wording import command, counted, next_steps
-from app.domain.instants import read_instant
+from app.cli.verb_commands import Done, Target, make_commands
 from app.domain.states import GroupState
-from app.engine import groups as engine
-from app.engine.groups import GroupStatus
-from app.engine.suggest import Suggestion, suggestions
-from app.store import groups as store
-from app.store.dead_letters import Note
-from app.store.groups import Group as LetterGroup
+from app.engine.suggest import Suggestion
+from app.resources import groups
+from app.resources.groups import Group as LetterGroup
+from app.resources.groups import GroupLine, GroupShown
+from app.resources.letters import Note, NoteMade
+from app.resources.values import fields_of
 
 GROUP = Group("dlq group", "One cause of dead letters: look at it, take it, note, resolve.")
 GroupId = Annotated[str, typer.Argument(metavar="GROUP", help="Its id, or enough of either end of it.")]
-TakeOver = Annotated[bool, typer.Option("--take-over", help="Even if somebody else has it.")]
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -44,8 +42,8 @@ def list_groups(
     cursor: Annotated[str | None, typer.Option("--cursor", hidden=True)] = None,
 ) -> None:
     """List the causes of dead letters: how many, since when, whose they are."""
-    store.fold(cli.database)
-    page = store.list_page(
+    groups.fold(cli.database)
+    page = groups.list_page(
         cli.database,
         states=() if all else (GroupState.OPEN, GroupState.INVESTIGATING),
         namespace=namespace,
@@ -55,9 +53,9 @@ def list_groups(
         limit=limit,
         after=after or cursor,
     )
-    trends = store.trends(cli.database, [one.id for one in page.items], now())
+    trends = groups.trends(cli.database, [one.id for one in page.items], now())
     cli.out.answer_page(
-        page.each(lambda one: {**_fields(one), "trend": trends[one.id]}),
+        page.each(lambda one: GroupLine(**fields_of(one), trend=trends[one.id])),
         _listing(page.items, trends) if page.items else "nothing is dead",
     )
 
@@ -94,35 +92,20 @@ def bars(values: list[int]) -> str:
 )
 def show(cli: Cli, group: GroupId) -> None:
     """Show a cause: whom it hit, what may be behind it, what was noted, what can be done now."""
-    found = store.find_group(cli.database, group)
-    standing = engine.standing(cli.engine, found.id)
-    notes = store.notes_of_group(cli.database, found.id)
-    hints = suggestions(cli.engine, found.id)
+    shown = groups.show(cli.engine, groups.find_group(cli.database, group).id)
     cli.out.answer(
-        {
-            **_fields(standing.group),
-            "trend": standing.trend,
-            "hit_share": standing.hit_share,
-            "statuses": standing.statuses,
-            "earlier": [_fields(one) for one in standing.earlier],
-            "notes": notes,
-            "suggestions": hints,
-        },
-        _heading(standing),
-        *_hints(hints),
-        *_notes(notes),
+        shown,
+        _heading(shown),
+        *_hints(shown.suggestions),
+        *_notes(shown.notes),
         Text(),
-        _possible(standing.group),
+        _possible(shown),
     )
 
 
-def _fields(group: LetterGroup) -> dict[str, Any]:
-    return {name: getattr(group, name) for name in LetterGroup.__slots__}
-
-
-def _heading(standing: GroupStatus) -> RenderableType:
-    at, group = now(), standing.group
-    share = "–" if standing.hit_share is None else f"{standing.hit_share:.1%} of the template's, last 24 h"
+def _heading(group: GroupShown) -> RenderableType:
+    at = now()
+    share = "–" if group.hit_share is None else f"{group.hit_share:.1%} of the template's, last 24 h"
     seen = f"first {age(group.first_at, at)} ago, last {age(group.last_at, at)} ago"
     letters = f"{group.open_letters} open, {group.letters} ever; {seen}"
     resolved = None
@@ -137,14 +120,14 @@ def _heading(standing: GroupStatus) -> RenderableType:
             ("due", f"{group.due_at:%Y-%m-%d %H:%M} UTC" if group.due_at else None),
             ("letters", letters),
             ("workflows", share),
-            ("24 hours", bars(standing.trend)),
+            ("24 hours", bars(group.trend)),
             ("came back", f"{group.reopenings} times" if group.reopenings else None),
             ("resolved", resolved),
         ]
     )  # fmt: skip
 
 
-def _hints(hints: list[Suggestion]) -> list[RenderableType]:
+def _hints(hints: Sequence[Suggestion]) -> list[RenderableType]:
     if not hints:
         return []
     return [Text("\nwhat may be behind it", style="bold"), *(Text(f"  {one.text}") for one in hints)]
@@ -171,83 +154,23 @@ def _possible(group: LetterGroup) -> RenderableType:
     )
 
 
-@GROUP.verb("claim", exits=(4, 5), examples=("remand dlq group claim 7be301",))
-def claim(cli: Cli, group: GroupId, reason: Reason = None, by: By = None) -> None:
-    """Take a cause, so that nobody else does."""
-    found = store.find_group(cli.database, group)
-    _changed(cli, engine.claim_group(cli.engine, found.id, cli.who(by, reason)))
+def _find(cli: Cli, typed: str) -> Target:
+    return Target((groups.find_group(cli.database, typed).id,))
 
 
-@GROUP.verb("assign", exits=(4, 5), examples=("remand dlq group assign 7be301 ada --take-over",))
-def assign(
-    cli: Cli,
-    group: GroupId,
-    owner: Annotated[str, typer.Argument(help="Who gets it.")],
-    take_over: TakeOver = False,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Give a cause to somebody."""
-    found = store.find_group(cli.database, group)
-    who = cli.who(by, reason)
-    _changed(cli, engine.assign_group(cli.engine, found.id, owner, who, take_over=take_over))
+def _answer(cli: Cli, did: Done) -> None:
+    if did.verb.name == "note":
+        note = NoteMade(did.key[0], did.given["by"], did.given["text"])
+        cli.out.answer(note, f"noted on group {short(note.id)}")
+    else:
+        _changed(cli, did.value)
 
 
-@GROUP.verb("release", exits=(4, 5), examples=("remand dlq group release 7be301",))
-def release(
-    cli: Cli, group: GroupId, take_over: TakeOver = False, reason: Reason = None, by: By = None
-) -> None:
-    """Let go of a cause."""
-    found = store.find_group(cli.database, group)
-    _changed(cli, engine.release_group(cli.engine, found.id, cli.who(by, reason), take_over=take_over))
-
-
-@GROUP.verb("due", exits=(4, 5), examples=("remand dlq group due 7be301 2026-12-01T10:00",))
-def due(
-    cli: Cli,
-    group: GroupId,
-    at: Annotated[str, typer.Argument(help="Date and time, UTC unless said; `never` takes it away.")],
-    by: By = None,
-) -> None:
-    """Say until when a cause should be dealt with."""
-    found = store.find_group(cli.database, group)
-    _changed(cli, engine.set_due(cli.engine, found.id, _instant(at), cli.who(by, None)))
-
-
-def _instant(text: str) -> datetime | None:
-    return None if text == "never" else read_instant(text, naive_is_utc=True)
-
-
-@GROUP.verb("note", exits=(4,), examples=('remand dlq group note 7be301 "the bank closed the account"',))
-def note(
-    cli: Cli,
-    group: GroupId,
-    text: Annotated[str, typer.Argument(help="The note; it cannot be changed later.")],
-    by: By = None,
-) -> None:
-    """Add a note to a cause."""
-    found = store.find_group(cli.database, group)
-    who = cli.who(by, None)
-    engine.note_group(cli.engine, found.id, text, who)
-    cli.out.answer({"id": found.id, "author": who.by, "text": text}, f"noted on group {short(found.id)}")
-
-
-@GROUP.verb("resolve", exits=(4, 5), examples=('remand dlq group resolve 7be301 --reason "key rotated"',))
-def resolve(cli: Cli, group: GroupId, reason: Reason = None, by: By = None) -> None:
-    """Declare a cause dealt with; its letters must be closed. It opens again if it comes back."""
-    found = store.find_group(cli.database, group)
-    _changed(cli, engine.resolve_group(cli.engine, found.id, cli.who(by, reason)))
-
-
-@GROUP.verb("reopen", exits=(4,), examples=("remand dlq group reopen 7be301",))
-def reopen(cli: Cli, group: GroupId, reason: Reason = None, by: By = None) -> None:
-    """Open a resolved cause again."""
-    found = store.find_group(cli.database, group)
-    _changed(cli, engine.reopen_group(cli.engine, found.id, cli.who(by, reason)))
+make_commands(GROUP, "group", takes=[("group", GroupId)], find=_find, answer=_answer)
 
 
 def _changed(cli: Cli, group: LetterGroup) -> None:
     owner = f" with {group.owner}" if group.owner else ""
     told = Text.assemble(f"group {short(group.id)}: ", state(str(group.state)), owner)
     open_letters = counted(group.open_letters, "open letter")
-    cli.out.answer(_fields(group), Text.assemble(told, f" · {open_letters} as last counted"))
+    cli.out.answer(group, Text.assemble(told, f" · {open_letters} as last counted"))

@@ -24,7 +24,7 @@ from app.resources.overview import Count, Statistics, live_by_state, statistics
 from app.resources.queues import Queue, queues
 from app.resources.values import fields_of
 from app.store import groups
-from app.store.dead_letter_search import LetterRow, triage_page
+from app.resources.letters import LetterRow, triage_page
 
 _COUNTED = 10_000
 Every = Annotated[float, typer.Option("--every", min=0.2, max=3600, help="Seconds between two looks.")]

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
-from uuid import UUID
 
 import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.arguments import read_json
-from app.cli.context import By, Cli, Group, Reason, WorkflowId
-from app.cli.dry_run import DryRun, answer_dry_run
+from app.cli.context import Cli, Group, WorkflowId
 from app.cli.render.attempts import Verbose, attempt_table, explanations, traceback
 from app.cli.render.drawing import paused
 from app.cli.render.output import age, facts, json_text, now, short, state
 from app.cli.render.wording import decided, follow, held_by
-from app.engine import operate
-from app.engine.context import Engine
-from app.engine.masking import masked
-from app.engine.operate import Decided
-from app.store.steps import Step, attempts_of, get_step
-from app.store.workflows import find_workflow
+from app.cli.verb_commands import Done, Target, make_commands
+from app.resources import steps
+from app.resources.steps import Step
+from app.resources.values import fields_of
+from app.resources.workflows import find_workflow
 
 GROUP = Group("step", "Look at one step of a workflow, or repair it by hand.")
 StepName = Annotated[
@@ -36,17 +31,14 @@ StepName = Annotated[
 def show(cli: Cli, workflow: WorkflowId, step: StepName, verbose: Verbose = False) -> None:
     """Show a step and all its attempts: how each ended, how it was classified and why."""
     found = find_workflow(cli.database, workflow)
-    one = get_step(cli.database, found.id, step)
-    keys = cli.settings.redact_keys
-    attempts = [masked(each, keys) for each in attempts_of(cli.database, found.id, step)]
-    tracebacks = [traceback(attempt) for attempt in attempts] if verbose else []
-    one = masked(one, keys)
+    shown = steps.show(cli.database, found.id, step, cli.settings.redact_keys)
+    tracebacks = [traceback(attempt) for attempt in shown.attempts] if verbose else []
     cli.out.answer(
-        {"step": one, "attempts": attempts},
-        _heading(one),
+        shown,
+        _heading(shown.step),
         Text(),
-        attempt_table(attempts),
-        *explanations(attempts),
+        attempt_table(shown.attempts),
+        *explanations(shown.attempts),
         *(part for part in tracebacks if part is not None),
     )
 
@@ -74,124 +66,18 @@ def _next_attempt(step: Step) -> str | None:
     return age(step.due_at, now()) if step.phase == "waiting" else None
 
 
-@GROUP.verb(
-    "retry",
-    exits=(4, 5),
-    examples=(
-        'remand step retry 1f9c02 charge --reason "gateway is up again"',
-        "remand step retry 1f9c02 charge --input @corrected.json",
-        "remand step retry 1f9c02 render --queue big-machines --dry-run",
-    ),
-)
-def retry(
-    cli: Cli,
-    workflow: WorkflowId,
-    step: StepName,
-    input: Annotated[
-        str | None,
-        typer.Option(
-            "--input", metavar="JSON|@FILE|-", help="Run it with this input instead of the workflow's."
-        ),
-    ] = None,
-    queue: Annotated[str | None, typer.Option("--queue", help="Run it in this queue of steps.")] = None,
-    priority: Annotated[int | None, typer.Option("--priority", help="0 (last) to 9 (first).")] = None,
-    dry_run: DryRun = False,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Run a failed step again with fresh attempts; one that waits for its retry runs at once.
-
-    The workflow goes on, and its dead letter closes when nothing else is in error.
-    """
-    who = cli.who(by, reason)
-    new_input = operate.KEEP if input is None else read_json(input, "input")
-
-    def act(engine: Engine, workflow_id: UUID) -> Decided:
-        return operate.retry_step(
-            engine, workflow_id, step, who, new_input=new_input, queue=queue, priority=priority
-        )
-
-    _decide(cli, workflow, step, act, dry_run=dry_run)
+def _find(cli: Cli, workflow: str, step: str) -> Target:
+    workflow_id = find_workflow(cli.database, workflow).id
+    return Target((workflow_id, step), workflow_id)
 
 
-@GROUP.verb(
-    "resolve", exits=(4, 5), examples=('remand step resolve 1f9c02 notify --reason "customer was phoned"',)
-)
-def resolve(
-    cli: Cli,
-    workflow: WorkflowId,
-    step: StepName,
-    dry_run: DryRun = False,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Declare a step done by hand, without a result: steps that depend on it go on and find null."""
-    who = cli.who(by, reason)
-    _decide(cli, workflow, step, lambda engine, id_: operate.resolve_step(engine, id_, step, who),
-            dry_run=dry_run)  # fmt: skip
-
-
-@GROUP.verb("skip", exits=(4, 5), examples=('remand step skip 1f9c02 invoice --reason "customer pays cash"',))
-def skip(
-    cli: Cli,
-    workflow: WorkflowId,
-    step: StepName,
-    dry_run: DryRun = False,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Do without a step and all that is behind it alone.
-
-    A step that another branch leads to as well still runs, and finds null for what was skipped.
-    """
-    who = cli.who(by, reason)
-    _decide(cli, workflow, step, lambda engine, id_: operate.skip_step(engine, id_, step, who),
-            dry_run=dry_run)  # fmt: skip
-
-
-@GROUP.verb(
-    "complete",
-    exits=(4, 5),
-    examples=(
-        'remand step complete 1f9c02 charge --result \'{"charge": "ch_1"}\' --reason "charged by phone"',
-    ),
-)
-def complete(
-    cli: Cli,
-    workflow: WorkflowId,
-    step: StepName,
-    result: Annotated[
-        str, typer.Option("--result", metavar="JSON|@FILE|-", help="What its handler would have returned.")
-    ],
-    dry_run: DryRun = False,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Complete a step by hand with a result, as if its handler had returned it."""
-    who = cli.who(by, reason)
-    value = read_json(result, "result")
-    _decide(cli, workflow, step,
-            lambda engine, id_: operate.complete_step(engine, id_, step, who, result=value),
-            dry_run=dry_run)  # fmt: skip
-
-
-def _decide(
-    cli: Cli, workflow: str, step: str, act: Callable[[Engine, UUID], Decided], *, dry_run: bool
-) -> None:
-    found = find_workflow(cli.database, workflow)
-    if dry_run:
-        answer_dry_run(cli, found.id, lambda engine: act(engine, found.id))
-    else:
-        _answer(cli, step, act(cli.engine, found.id))
-
-
-def _answer(cli: Cli, step: str, answer: Decided) -> None:
+def _answer(cli: Cli, did: Done) -> None:
+    workflow_id, step = did.key
     cli.out.answer(
-        {"step": step, **_fields(answer)},
-        decided(f"step {step} of workflow {short(answer.workflow_id)}", answer),
-        follow(answer.workflow_id),
+        steps.StepDecision(**fields_of(did.value), step=step),
+        decided(f"step {step} of workflow {short(workflow_id)}", did.value),
+        follow(workflow_id),
     )
 
 
-def _fields(answer: Decided) -> dict[str, object]:
-    return {name: getattr(answer, name) for name in Decided.__slots__}
+make_commands(GROUP, "step", takes=[("workflow", WorkflowId), ("step", StepName)], find=_find, answer=_answer)

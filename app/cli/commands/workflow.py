@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -21,11 +21,19 @@ from app.cli.render.wording import command, next_steps
 from app.domain.errors import WaitTimedOut
 from app.domain.page import Page
 from app.domain.states import WorkflowState
-from app.engine.masking import masked
-from app.store.dead_letters import DeadLetter, list_dead_letters
-from app.store.steps import steps_of
-from app.store.workflow_search import WorkflowFilter, search
-from app.store.workflows import Move, Workflow, find_workflow, moves_of, states_of
+from app.resources import workflows
+from app.resources.workflows import (
+    Move,
+    OpenLetter,
+    Workflow,
+    WorkflowFilter,
+    find_workflow,
+    line_of,
+    masked,
+    moves_of,
+    search,
+    states_of,
+)
 
 GROUP = Group("workflow", "Look at workflows, wait for them, cancel them.")
 FIRST_PAUSE_SECONDS = 0.05
@@ -66,31 +74,11 @@ def list_(
     found = search(cli.database, wanted, after=after, limit=limit)
     looked = found.looked_back_to
     cli.out.answer_page(
-        found.page.each(_listed),
+        found.page.each(line_of),
         _listing(found.page.items) if found.page.items else "no workflows",
         *([] if looked is None else [f"looked back to {looked:%Y-%m-%d %H:%M} UTC so far"]),
         looked_back_to=looked,
     )
-
-
-def _listed(workflow: Workflow) -> dict[str, Any]:
-    return {
-        "id": workflow.id,
-        "template": workflow.ref,
-        "state": workflow.state,
-        "is_archived": workflow.is_archived,
-        "state_since": workflow.state_since,
-        "created_at": workflow.created_at,
-        "priority": workflow.priority,
-        "open_steps": workflow.open_steps,
-        "error_steps": workflow.error_steps,
-        "held_by": workflow.held_by,
-        "paused_at": workflow.paused_at,
-        "paused_by": workflow.paused_by,
-        "pause_reason": workflow.pause_reason,
-        "tags": workflow.tags or [],
-        "submitted_by": workflow.submitted_by,
-    }
 
 
 def _listing(found: Sequence[Workflow]) -> RenderableType:
@@ -134,19 +122,18 @@ def show(
     input: Annotated[bool, typer.Option("--input", help="Show the input, too.")] = False,
 ) -> None:
     """Draw a workflow's steps with their states, and say what it waits for."""
-    found = masked(find_workflow(cli.database, workflow), cli.settings.redact_keys)
-    steps = [masked(one, cli.settings.redact_keys) for one in steps_of(cli.database, found.id)]
-    letters = list_dead_letters(cli.database, workflow_id=found.id, limit=1)
-    drawn = draw_workflow(steps, cli.out.console.width)
+    keys = cli.settings.redact_keys
+    found = masked(find_workflow(cli.database, workflow), keys)
+    shown = workflows.show(cli.database, found, keys)
+    drawn = draw_workflow(shown.steps, cli.out.console.width)
     cli.out.answer(
-        {**_listed(found), "input": found.input, "hold": found.hold, "steps": steps,
-         "dead_letter": _letter_summary(letters)},
+        shown,
         _heading(found, input),
         *([Text(), drawn] if drawn is not None else []),
         Text(),
-        step_table(steps),
-        *_what_next(found, letters),
-    )  # fmt: skip
+        step_table(shown.steps),
+        *_what_next(found, shown.dead_letter),
+    )
 
 
 def _heading(workflow: Workflow, with_input: bool) -> RenderableType:
@@ -173,21 +160,11 @@ def _paused(workflow: Workflow, at: datetime) -> str | None:
     return f"for {age(workflow.paused_at, at)} by {workflow.paused_by}{why}"
 
 
-def _letter_summary(letters: Sequence[DeadLetter]) -> dict[str, Any] | None:
-    if not letters:
-        return None
-    letter = letters[0]
-    return {"id": letter.id, "status": letter.status, "step": letter.step, "reason": letter.reason,
-            "error_class": letter.error_class, "error_message": letter.error_message,
-            "claimed_by": letter.claimed_by}  # fmt: skip
-
-
-def _what_next(workflow: Workflow, letters: Sequence[DeadLetter]) -> list[RenderableType]:
+def _what_next(workflow: Workflow, letter: OpenLetter | None) -> list[RenderableType]:
     end = short(workflow.id)
     if workflow.is_archived:
         return [Text(), next_steps(command("remand archive restore", workflow.id))]
-    if letters:
-        letter = letters[0]
+    if letter is not None:
         claimed = f", {letter.claimed_by} investigates" if letter.claimed_by else ""
         told = Text.assemble(
             (f"dead letter {short(letter.id)}", "bold red"),

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.render.dag import Node, draw
-from app.cli.render.output import STATE_STYLES, age, now, span, state, table
+from app.cli.render.output import age, now, span, state, style, table
 from app.cli.render.wording import held_by
 from app.domain.states import StepState
 from app.store.steps import Step
@@ -30,9 +30,7 @@ SYMBOLS: Mapping[StepState, str] = {
 
 def draw_workflow(steps: Sequence[Step], width: int) -> Text | None:
     """Return the graph of the steps in their states; None where a drawing would not help or not fit."""
-    nodes = {
-        one.name: Node(f"{SYMBOLS[one.state]} {one.name}", STATE_STYLES.get(one.state, "")) for one in steps
-    }
+    nodes = {one.name: Node(f"{SYMBOLS[one.state]} {one.name}", style(one.state)) for one in steps}
     return draw(nodes, {one.name: one.depends_on for one in steps}, width)
 
 

@@ -9,9 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -22,51 +20,24 @@ from app.cli.render.listing import Facts, Listing
 from app.cli.streams import print_json
 from app.domain.page import Page
 from app.domain.printable import printable
+from app.resources.wording import Tone, age, ahead, now, short, short_ids, span, tone
 
+__all__ = [
+    "Output", "age", "ahead", "facts", "json_text", "now", "short", "short_ids", "size", "span", "state",
+    "style", "table",
+]  # fmt: skip
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 PIPED_WIDTH = 200
 """Columns where nobody looks at the width: wide enough that no cell is cut."""
 
-SHORTEST_ID = 6
-
-STATE_STYLES: Mapping[str, str] = {
-    "complete": "green",
-    "resolved_manually": "green",
-    "requeued": "green",
-    "manually_resolved": "green",
-    "in_progress": "cyan",
-    "running": "cyan",
-    "steps_in_process": "cyan",
-    "investigating": "cyan",
-    "enqueued": "blue",
-    "waiting_for_retry": "yellow",
-    "enqueued_as_error_for_orchestration": "yellow",
-    "blocked_by_failures": "red",
-    "error": "red",
-    "failed": "red",
-    "timed_out": "red",
-    "lost": "red",
-    "permanently_failed": "red",
-    "open": "red",
-    "half_open": "yellow",
-    "releasing": "yellow",
-    "closed": "green",
-    "paused": "yellow",
-    "pending": "dim",
-    "cancelled": "dim",
-    "ok": "green",
+_STYLES: Mapping[Tone, str] = {
+    "good": "green",
+    "bad": "red",
     "warn": "yellow",
-    "fail": "red",
-    "canary": "cyan",
-    "finished": "green",
-    "succeeded": "green",
-    "stopped": "red",
-    "skipped": "yellow",
-    "not_found": "yellow",
-    "planned": "dim",
-    "resolved": "green",
+    "busy": "cyan",
+    "quiet": "dim",
 }
 
 
@@ -170,37 +141,12 @@ def json_text(value: Any) -> str:
 
 def state(name: str) -> Text:
     """Return a state in its colour."""
-    return Text(name, style=STATE_STYLES.get(name, ""))
+    return Text(name, style=style(name))
 
 
-def now() -> datetime:
-    """Return this machine's instant, to say how old things are."""
-    return datetime.now(UTC)
-
-
-def age(instant: datetime | None, at: datetime | None = None) -> str:
-    """Return how long ago an instant was, or how far it is ahead as "in …"; "" for None."""
-    if instant is None:
-        return ""
-    seconds = ((at or now()) - instant).total_seconds()
-    return span(seconds) if seconds >= 0 else f"in {span(-seconds)}"
-
-
-def ahead(instant: datetime, at: datetime | None = None) -> str:
-    """Return how far an instant is ahead as "in …", "now" once it has come."""
-    return age(instant, at) if instant > (at or now()) else "now"
-
-
-def span(seconds: float) -> str:
-    """Return a duration with the unit people would use."""
-    if seconds < 0.95:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86_400:.0f} d"
+def style(name: str) -> str:
+    """Return the colour of a state."""
+    return _STYLES.get(tone(name), "")
 
 
 def size(number: float) -> str:
@@ -210,18 +156,3 @@ def size(number: float) -> str:
         number /= 1024
         units.pop(0)
     return f"{number:.0f} {units[0]}"
-
-
-def short_ids(ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Return for each id the end of it that no other of them has, all of one length."""
-    wanted = set(ids)
-    for length in range(SHORTEST_ID, 13):
-        ends = {str(one)[-length:] for one in wanted}
-        if len(ends) == len(wanted):
-            return {one: str(one)[-length:] for one in wanted}
-    return {one: str(one) for one in wanted}
-
-
-def short(one: UUID) -> str:
-    """Return the end of one id, as lists show it."""
-    return str(one)[-SHORTEST_ID:]

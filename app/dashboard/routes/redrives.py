@@ -11,12 +11,13 @@ from starlette.responses import RedirectResponse, Response
 
 from app.dashboard import forms
 from app.dashboard.views import done, engine_of, show
+from app.domain import filters
 from app.domain.access import Permission
 from app.domain.errors import InputInvalid
 from app.domain.redrive import RedriveState, RedriveVerb
 from app.engine import redrive
 from app.engine.redrive import Options
-from app.store.dead_letter_search import count
+from app.resources.letters import count
 from app.web.identity import require
 
 router = APIRouter()
@@ -45,7 +46,7 @@ def new_redrive(request: Request) -> Response:
         "redrive_new.html",
         live=False,
         wanted=wanted,
-        scope=forms.scope(wanted),
+        scope=filters.written(wanted),
         count=count(engine.database, wanted, at_most=_COUNTED),
         counted=_COUNTED,
         verbs=list(RedriveVerb),

@@ -3,44 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
-from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from app.dashboard import forms
+from app.dashboard import forms, verbs
 from app.dashboard.drawing import gantt, graph
 from app.dashboard.drawing.fold import fold
 from app.dashboard.lookup import Place, places
-from app.dashboard.views import done, engine_of, show
+from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
 from app.domain.dag import levels
-from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import AmbiguousId, InputInvalid, WorkflowNotFound
 from app.domain.states import WorkflowState
-from app.engine import operate
 from app.engine.context import Engine
-from app.engine.operate import Who
-from app.store import workflow_search
-from app.store.dead_letter_search import LetterRow
-from app.store.dead_letter_search import list_page as letters_page
-from app.store.steps import Step, attempts_of, get_step, steps_of
-from app.store.workflow_search import WorkflowFilter
-from app.store.workflows import find_workflow, get_workflow, moves_of
+from app.resources import letters, workflows
+from app.resources.letters import LetterFilter, LetterRow
+from app.resources.steps import Step
+from app.resources.verbs import Noun, Verb, possible, verb_of, verbs_of
+from app.resources.workflows import Workflow, WorkflowFilter, find_workflow, get_workflow, moves_of
+from app.store.steps import attempts_of, steps_of
 from app.web.identity import require
-from remand.errors import RemandError
 
 router = APIRouter()
 _READ = require(Permission.WORKFLOWS_READ)
-_WRITE = require(Permission.WORKFLOWS_WRITE)
 _STEPS = 200
 _DIGITS = 7
 _MOVES = 200
+_ENDED_WELL = ("complete", "cancelled", "resolved_manually")
+_RAN = ("complete", "error", "resolved_manually")
 _ID_LETTERS = frozenset("0123456789abcdef-")
 
 
@@ -64,7 +59,7 @@ def list_workflows(request: Request) -> Response:
         wanted = _wanted(given)
         if found is not None:
             elsewhere = [Place("workflow", str(found), f"/workflows/{found}"), *elsewhere]
-    searched = workflow_search.search(engine.database, wanted, after=given.get("cursor") or None, limit=50)
+    searched = workflows.search(engine.database, wanted, after=given.get("cursor") or None, limit=50)
     return show(
         request,
         "workflows.html",
@@ -143,6 +138,8 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
         more_steps=max(0, len(listed) - first - _STEPS),
         by_name={one.name: one for one in steps},
         step=step,
+        verbs=possible("workflow", workflow),
+        step_verbs=_verbs_of_step(workflow, step),
         drawing=graph.lay_out(drawn),
         by_layer=_by_layer(steps),
         gantt=gantt.lay_out(attempts, now),
@@ -155,7 +152,17 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
 
 
 def _letters(engine: Engine, workflow_id: UUID) -> Sequence[LetterRow]:
-    return letters_page(engine.database, LetterFilter(statuses=(), workflow_id=workflow_id), limit=10).items
+    return letters.list_page(
+        engine.database, LetterFilter(statuses=(), workflow_id=workflow_id), limit=10
+    ).items
+
+
+def _verbs_of_step(workflow: Workflow, step: Step | None) -> list[Verb]:
+    """Return what can be done with a step, to run the workflow anew from it among it."""
+    if step is None:
+        return []
+    may_restart = workflow.state not in _ENDED_WELL and step.state in _RAN
+    return [*possible("step", step), *([verb_of("workflow", "restart")] if may_restart else [])]
 
 
 def _by_layer(steps: list[Step]) -> list[dict[str, int]]:
@@ -169,80 +176,19 @@ def _by_layer(steps: list[Step]) -> list[dict[str, int]]:
 @router.post("/workflows/{workflow_id}/{verb}")
 async def change_workflow(request: Request, workflow_id: UUID, verb: str) -> Response:
     """Carry out a verb on a workflow, or on one of its steps (`step` in the form)."""
-    caller = _WRITE(request)
-    given = await forms.read(request)
-    act = _VERBS.get(verb)
-    if act is None:
-        raise HTTPException(404)
-    who = caller.who(given.get("reason"))
-    await run_in_threadpool(act, engine_of(request), workflow_id, given, who)
-    return done(request, f"/workflows/{workflow_id}", _TOLD[verb])
+    noun, key = await _target(request, workflow_id, verb)
+    return await verbs.change(request, noun, verb, key, f"/workflows/{workflow_id}")
 
 
 @router.post("/workflows/{workflow_id}/preview/{verb}")
 async def preview_workflow(request: Request, workflow_id: UUID, verb: str) -> Response:
     """Show what a verb would do."""
-    caller = _WRITE(request)
+    noun, key = await _target(request, workflow_id, verb)
+    return await verbs.preview(request, noun, verb, key, workflow_id)
+
+
+async def _target(request: Request, workflow_id: UUID, verb: str) -> tuple[Noun, tuple[Any, ...]]:
+    if any(verb == known.name for known in verbs_of("workflow")):
+        return "workflow", (workflow_id,)
     given = await forms.read(request)
-    act = _VERBS.get(verb)
-    if act is None:
-        raise HTTPException(404)
-    who = caller.who(given.get("reason"))
-    return await run_in_threadpool(
-        _preview, request, workflow_id, lambda tried: act(tried, workflow_id, given, who)
-    )
-
-
-def _preview(request: Request, workflow_id: UUID, verb: Callable[[Engine], object]) -> Response:
-    try:
-        shown = operate.preview(engine_of(request), workflow_id, verb)
-    except RemandError as error:
-        return show(request, "preview.html", live=False, shown=None, error=error)
-    return show(request, "preview.html", live=False, shown=shown, error=None)
-
-
-def _retry(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
-    step = given.get("step", "")
-    new_input = forms.edited_input(engine, workflow_id, step, given)
-    return operate.retry_step(engine, workflow_id, step, who, new_input=new_input)
-
-
-def _complete(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
-    result = forms.parsed(given.get("result", "null"), "result")
-    return operate.complete_step(engine, workflow_id, given.get("step", ""), who, result=result)
-
-
-def _resolve(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
-    get_step(engine.database, workflow_id, given.get("step", ""))
-    return operate.resolve_step(engine, workflow_id, given.get("step", ""), who)
-
-
-def _skip(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
-    return operate.skip_step(engine, workflow_id, given.get("step", ""), who)
-
-
-def _restart(engine: Engine, workflow_id: UUID, given: dict[str, str], who: Who) -> object:
-    return operate.restart_from(engine, workflow_id, given.get("step", ""), who)
-
-
-_Act = Callable[[Engine, UUID, dict[str, str], Who], Any]
-_VERBS: dict[str, _Act] = {
-    "pause": lambda engine, workflow_id, _, who: operate.pause_workflow(engine, workflow_id, who),
-    "resume": lambda engine, workflow_id, _, who: operate.resume_workflow(engine, workflow_id, who),
-    "skip": _skip,
-    "restart": _restart,
-    "cancel": lambda engine, workflow_id, _, who: operate.cancel(engine, workflow_id, who),
-    "retry": _retry,
-    "resolve": _resolve,
-    "complete": _complete,
-}
-_TOLD = {
-    "pause": "The workflow is paused: what runs ends, nothing more starts.",
-    "resume": "The workflow goes on.",
-    "skip": "The step and what is behind it alone are skipped.",
-    "restart": "The step and everything behind it run anew.",
-    "cancel": "The workflow is cancelled.",
-    "retry": "The step runs again.",
-    "resolve": "The step is declared done by hand.",
-    "complete": "The step is complete, with the result you gave.",
-}
+    return "step", (workflow_id, given.get("step", ""))

@@ -1,0 +1,128 @@
+"""Filters as query parameters, and as the body of what is done to many: made from their declaration.
+
+What the API says of a field, and how it is checked, follows from `app.domain.filters.Asked`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from starlette.requests import Request
+
+from app.api.dependencies import LONGEST_PAGE, Cursor, Line
+from app.domain.dead_letter_filter import LetterFilter
+from app.domain.errors import InputInvalid
+from app.domain.filters import Question, questions
+from app.domain.instants import Instant
+
+MOST_IDS = 10_000
+
+
+def _fields(of: type) -> dict[str, Any]:
+    return {question.name: _field(question) for question in questions(of)}
+
+
+def _field(question: Question) -> Any:
+    kind: Any = question.kind
+    if kind is str:
+        kind = Annotated[Line, StringConstraints(min_length=question.asked.least)]
+    elif kind is datetime:
+        kind = Instant
+    more: dict[str, Any] = {"description": question.asked.about}
+    if question.asked.example:
+        more["examples"] = [question.asked.example]
+    if question.is_many:
+        # As many as one may be asked to act on at once.
+        return (list[kind] | None, Field(None, max_length=MOST_IDS, **more))
+    return (kind | None, Field(None, **more))
+
+
+class _Criteria(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    closed_too: bool = Field(False, alias="all", description="Whatever their status.")
+
+    def wanted(self) -> LetterFilter:
+        """Return the filter.
+
+        Raises:
+            InputInvalid: two of its conditions exclude each other.
+        """
+        given: dict[str, Any] = {
+            question.field: tuple(value) if isinstance(value, list) else value
+            for question in questions(LetterFilter)
+            if (value := getattr(self, question.name)) is not None
+        }
+        if not self.closed_too:
+            return LetterFilter(**given)
+        if "statuses" in given:
+            raise InputInvalid("`all` and `status` exclude each other")
+        return LetterFilter(**given, statuses=())
+
+
+if TYPE_CHECKING:
+    Criteria = _Criteria
+else:
+    Criteria = create_model("Criteria", __base__=_Criteria, **_fields(LetterFilter))
+
+
+class LetterQuery(Criteria):
+    """A question for a page of dead letters."""
+
+    cursor: Cursor | None = Field(None, description="`next` of the page before.")
+    limit: int = Field(50, ge=1, le=LONGEST_PAGE, description="Items of a page, at most.")
+
+
+class Selection(Criteria):
+    """The dead letters that something is to be done to; without any condition it needs `everything`."""
+
+    everything: bool = Field(False, description="Yes, every open one: nothing narrows it down.")
+
+
+_REPEATED = frozenset(question.name for question in questions(LetterFilter) if question.is_many)
+
+
+async def _question(request: Request) -> LetterQuery:
+    # As FastAPI reads a model from the query, at a tenth of the cost: it looks at each field of it each time.
+    sent: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if name in _REPEATED:
+            sent.setdefault(name, []).append(value)
+        else:
+            sent[name] = value
+    try:
+        return LetterQuery.model_validate(sent)
+    except ValidationError as error:
+        problems = [
+            {**problem, "loc": ("query", *problem["loc"])} for problem in error.errors(include_url=False)
+        ]
+        raise RequestValidationError(problems) from None
+
+
+LetterQuestion = Annotated[LetterQuery, Depends(_question)]
+
+
+def _parameters() -> list[dict[str, Any]]:
+    described = LetterQuery.model_json_schema()
+    return [
+        {"name": name, "in": "query", "required": False, "schema": _inlined(schema, described["$defs"])}
+        for name, schema in described["properties"].items()
+    ]
+
+
+def _inlined(schema: Any, known: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inlined(part, known) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return known[schema["$ref"].rpartition("/")[2]]
+    return {name: _inlined(value, known) for name, value in schema.items()}
+
+
+QUESTION = {"parameters": _parameters()}
+"""What the document says of `LetterQuestion`."""

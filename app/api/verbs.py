@@ -1,0 +1,95 @@
+"""The bodies of PATCH routes, made from the table of verbs: `action` says which verb is meant."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Union
+from uuid import UUID
+
+from fastapi import Body as InBody
+from pydantic import Field, create_model
+
+from app.api.dependencies import Body, DryRun, Line, Prose, Reason
+from app.domain.instants import Instant
+from app.engine import operate
+from app.engine.context import Engine
+from app.resources.verbs import Argument, Noun, Verb, verb_of, verbs_of
+from app.web.identity import Caller, allow
+
+_MOST_WORDS = 100
+_KINDS: dict[str, Any] = {
+    "text": Line,
+    "prose": Prose,
+    "texts": list[Line],
+    "flag": bool,
+    "json": Any,
+    "object": dict[Line, Any],
+    "integer": Annotated[int, Field(ge=0, le=9)],
+    "instant": Instant | None,
+}
+
+
+class Action(Body):
+    """What is to be done, and why."""
+
+    action: str
+    reason: Reason = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments that came along."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+def bodies(noun: Noun) -> Any:
+    """Return the type of a body: what can be done to a noun, told apart by `action`."""
+    made = [body_of(verb) for verb in verbs_of(noun, "api") if not verb.own_route]
+    return Annotated[Union[tuple(made)], InBody(discriminator="action")]  # noqa: UP007 - made at run time
+
+
+def body_of(verb: Verb) -> type[Action]:
+    """Return the body that one verb takes."""
+    fields: dict[str, Any] = {"action": (Literal[verb.name], ...)}
+    fields |= {argument.name: _field(argument) for argument in verb.arguments}
+    if verb.previews:
+        fields["dry_run"] = (DryRun, False)
+    if verb.needs_reason:
+        fields["reason"] = (Prose, Field(min_length=1, description="How: it is recorded, and shown later."))
+    name = "".join(part.title() for part in (*verb.name.split("_"), verb.noun))
+    return create_model(name, __base__=Action, __doc__=verb.about, **fields)
+
+
+def _field(argument: Argument) -> Any:
+    kind = _KINDS[argument.kind]
+    more: dict[str, Any] = {"description": argument.about}
+    if argument.example:
+        more["examples"] = [argument.example]
+    if argument.required:
+        if argument.kind in {"text", "prose"}:
+            more["min_length"] = 1
+        return (kind, Field(**more))
+    if argument.kind == "flag":
+        return (kind, Field(False, **more))
+    if argument.kind == "texts":
+        return (kind, Field(default_factory=list, max_length=_MOST_WORDS, **more))
+    return (kind | None if argument.kind != "json" else kind, Field(None, **more))
+
+
+def carry_out(
+    engine: Engine,
+    noun: Noun,
+    key: tuple[Any, ...],
+    body: Action,
+    caller: Caller,
+    workflow_id: UUID | None = None,
+) -> Any:
+    """Do what a body says; with `dry_run`, say what it would do to a workflow.
+
+    Raises:
+        NotAllowed: the caller may not do that one.
+        RemandError: as the verb itself.
+    """
+    verb = verb_of(noun, body.action)
+    allow(caller, verb.permission)
+    who, given = caller.who(body.reason), body.given()
+    if workflow_id is not None and given.get("dry_run"):
+        return operate.preview(engine, workflow_id, lambda tried: verb.act(tried, key, who, given))
+    return verb.act(engine, key, who, given)

@@ -1,0 +1,97 @@
+"""Carry out, or preview, what a form asks for: which verb and with what follows from the table of verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.dashboard import forms
+from app.dashboard.views import done, engine_of, show
+from app.engine import operate
+from app.engine.context import Engine
+from app.resources.verbs import Argument, Noun, Verb, verbs_of
+from app.web.identity import Caller, allow, signed_in
+from remand.errors import RemandError
+
+Key = tuple[Any, ...]
+
+
+async def change(request: Request, noun: Noun, name: str, key: Key, back: str) -> Response:
+    """Carry out a verb with the arguments of a form; the page it goes back to says what was done.
+
+    Raises:
+        NotAllowed: the caller may not do that.
+        RemandError: as the verb itself.
+    """
+    verb, caller = _allowed(request, noun, name)
+    given = await forms.read(request)
+    await run_in_threadpool(_act, engine_of(request), verb, key, given, caller)
+    return done(request, back, verb.done)
+
+
+async def preview(request: Request, noun: Noun, name: str, key: Key, workflow_id: UUID) -> Response:
+    """Show what a verb would do to a workflow.
+
+    Raises:
+        NotAllowed: the caller may not do that.
+    """
+    verb, caller = _allowed(request, noun, name)
+    if not verb.previews:
+        raise HTTPException(404)
+    given = await forms.read(request)
+    return await run_in_threadpool(
+        _preview, request, workflow_id, lambda tried: _act(tried, verb, key, given, caller)
+    )
+
+
+def _allowed(request: Request, noun: Noun, name: str) -> tuple[Verb, Caller]:
+    caller = signed_in(request)
+    verbs = {verb.name: verb for verb in verbs_of(noun, "dashboard")}
+    verb = verbs.get(name.replace("-", "_"))
+    if verb is None:
+        raise HTTPException(404)
+    allow(caller, verb.permission)
+    return verb, caller
+
+
+def _act(engine: Engine, verb: Verb, key: Key, given: Mapping[str, str], caller: Caller) -> object:
+    arguments = {
+        argument.name: _value(engine, verb.noun, argument, key, given)
+        for argument in verb.arguments
+        if argument.name in given or argument.required
+    }
+    return verb.act(engine, key, caller.who(given.get("reason")), arguments)
+
+
+def _value(engine: Engine, noun: Noun, argument: Argument, key: Key, given: Mapping[str, str]) -> Any:
+    text = given.get(argument.name, "")
+    match argument.kind:
+        case "flag":
+            return True
+        case "texts":
+            return text.split()
+        case "json" if argument.name == "input":
+            return forms.edited_input(engine, *forms.step_of(engine, noun, key), given)
+        case "json" | "object":
+            return forms.parsed(text or "null", argument.name)
+        case "integer":
+            number = forms.number(text, f"the {argument.name}")
+            return None if number is None else int(number)
+        case "instant":
+            return forms.instant(text) if text else None
+        case _:
+            return text
+
+
+def _preview(request: Request, workflow_id: UUID, verb: Callable[[Engine], object]) -> Response:
+    try:
+        shown = operate.preview(engine_of(request), workflow_id, verb)
+    except RemandError as error:
+        return show(request, "preview.html", live=False, shown=None, error=error)
+    return show(request, "preview.html", live=False, shown=shown, error=None)

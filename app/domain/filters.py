@@ -1,0 +1,159 @@
+"""Declare what a list can be asked for, once: every door and the store read the same declaration.
+
+A filter is a frozen dataclass whose fields are made by `asked`. From them come the query parameters of the
+API, the options of the command line, the form of the dashboard and the conditions of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from uuid import UUID
+
+from app.domain.errors import InputInvalid
+from app.domain.instants import read_instant
+
+Match = Literal["equal", "one of", "contains", "in text", "from", "before"]
+F = TypeVar("F")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One thing that a list can be asked for."""
+
+    about: str
+    name: str = ""
+    """At the doors; empty: as the field is called."""
+    option: str = ""
+    """On the command line; empty: `--name`."""
+    label: str = ""
+    """On a form; empty: it has no field there, but addresses may carry it."""
+    match: Match = "equal"
+    column: str = ""
+    """Of its table; empty: as it is called at the doors."""
+    least: int = 0
+    """Characters that a text needs."""
+    choices: tuple[str, ...] = ()
+    """What a text may be, where it is not free."""
+    example: str = ""
+    metavar: str = ""
+    usual: str = ""
+    """The word for the default, where that asks for something."""
+    whatever: str = ""
+    """And for asking for nothing, then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A field of a filter as the doors see it."""
+
+    field: str
+    kind: type
+    is_many: bool
+    default: Any
+    asked: Asked
+
+    @property
+    def name(self) -> str:
+        """What the API and the forms call it."""
+        return self.asked.name or self.field
+
+    @property
+    def option(self) -> str:
+        """What the command line calls it."""
+        return self.asked.option or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values it can have; empty: any."""
+        return tuple(self.kind) if issubclass(self.kind, StrEnum) else self.asked.choices
+
+
+def asked(about: str, *, default: Any = None, **more: Any) -> Any:
+    """Make a field of a filter; `more`: as in `Asked`. None, or no items, asks for nothing."""
+    return field(default=default, metadata={"asked": Asked(about, **more)})
+
+
+def questions(of: Any) -> tuple[Question, ...]:
+    """Return what a filter can be asked for, in the order of its fields."""
+    return _questions(of)
+
+
+@cache
+def _questions(of: Any) -> tuple[Question, ...]:
+    hints = get_type_hints(of)
+    return tuple(
+        Question(one.name, *_kind(hints[one.name]), _default(one), one.metadata["asked"])
+        for one in fields(of)
+        if "asked" in one.metadata
+    )
+
+
+def _default(one: Any) -> Any:
+    return None if one.default is MISSING else one.default
+
+
+def _kind(hint: Any) -> tuple[type, bool]:
+    if get_origin(hint) is tuple:
+        return get_args(hint)[0], True
+    if get_origin(hint) in {Union, UnionType}:
+        return next(part for part in get_args(hint) if part is not NoneType), False
+    return hint, False
+
+
+def read(of: type[F], given: Mapping[str, Sequence[str]]) -> F:
+    """Return the filter that an address or a form asks for; what is unknown or empty is left.
+
+    Raises:
+        InputInvalid: a value is none of those known.
+    """
+    values: dict[str, Any] = {}
+    for question in questions(of):
+        texts = [text.strip() for text in given.get(question.name, ()) if text.strip()]
+        if texts and texts != [question.asked.usual]:
+            values[question.field] = _read(question, texts)
+    return of(**values)
+
+
+def _read(question: Question, texts: Sequence[str]) -> Any:
+    try:
+        if question.is_many:
+            if texts == [question.asked.whatever]:
+                return ()
+            return tuple(_value(question.kind, part) for text in texts for part in _parts(question, text))
+        return _value(question.kind, texts[-1])
+    except ValueError as error:
+        raise InputInvalid(f"this is no {question.name.replace('_', ' ')}: {error}") from None
+
+
+def _parts(question: Question, text: str) -> list[str]:
+    # Ids are many and short of meaning: an address carries them in one parameter.
+    return [part.strip() for part in text.split(",") if part.strip()] if question.kind is UUID else [text]
+
+
+def _value(kind: type, text: str) -> Any:
+    return read_instant(text, naive_is_utc=True) if kind is datetime else kind(text)
+
+
+def written(wanted: Any) -> dict[str, list[str]]:
+    """Return a filter as the fields of an address; `read` makes the same of them."""
+    made = {}
+    for question in questions(type(wanted)):
+        value = getattr(wanted, question.field)
+        if value != question.default:
+            made[question.name] = list(_texts(value)) if value else [question.asked.whatever]
+    return made
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if not isinstance(value, tuple):
+        yield value.astimezone(UTC).isoformat() if isinstance(value, datetime) else str(value)
+    elif value and isinstance(value[0], UUID):
+        yield ",".join(str(part) for part in value)
+    else:
+        yield from (str(part) for part in value)

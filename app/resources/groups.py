@@ -1,0 +1,75 @@
+"""Groups of dead letters with one cause, as every door shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.engine import groups as engine_groups
+from app.engine.context import Engine
+from app.engine.suggest import Suggestion, suggestions
+from app.resources import verbs
+from app.resources.values import fields_of
+from app.store.dead_letters import Note
+from app.store.group_json import list_lines
+from app.store.groups import (
+    Group,
+    GroupFilter,
+    find_group,
+    fold,
+    get_group,
+    list_page,
+    notes_of_group,
+    trends,
+)
+
+__all__ = [
+    "Group", "GroupFilter", "find_group", "fold", "get_group", "list_lines", "list_page", "suggestions",
+    "trends",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLine(Group):
+    """A group as lists show it; counts as last folded, within a few seconds."""
+
+    trend: list[int]
+    """Letters opened in each of the last 24 hours, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupShown(GroupLine):
+    """A group with what is needed to decide."""
+
+    hit_share: float | None
+    """Share of the template's workflows that came into it; null: it had none. Of the last 24 hours, and of
+    these the newest 10 000 of all templates."""
+    statuses: dict[str, int]
+    """Its newest 10 000 letters by status."""
+    earlier: list[Group]
+    """Groups with the same cause: other versions of the template, other steps."""
+    notes: list[Note]
+    suggestions: Sequence[Suggestion]
+    """What coincides with its failures, the most telling first, each with the facts it comes from."""
+    verbs: list[str]
+    """What can be done with it now."""
+
+
+def show(engine: Engine, group_id: UUID) -> GroupShown:
+    """Return a group counted to this moment. Transaction: some short ones.
+
+    Raises:
+        GroupNotFound: no group has that id.
+    """
+    found = engine_groups.standing(engine, group_id)
+    return GroupShown(
+        **fields_of(found.group),
+        trend=found.trend,
+        hit_share=found.hit_share,
+        statuses=found.statuses,
+        earlier=found.earlier,
+        notes=notes_of_group(engine.database, group_id),
+        suggestions=suggestions(engine, group_id),
+        verbs=[verb.name for verb in verbs.possible("group", found.group)],
+    )

@@ -1,0 +1,619 @@
+"""The table of verbs: what people can do, one row a verb, and every door is made from it.
+
+A row names the function of the engine and what it takes beside the thing itself and who decides. The API
+makes the bodies of its PATCH routes of it, the command line a command, the dashboard a form, Celery a task
+where `task` is set. A door that lacks a verb is named in `lacks`; a contract test holds doors to the table.
+Functions are named, not imported: reading the table costs a command nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from app.domain.access import Permission
+from app.domain.states import GroupState
+
+Noun = Literal["letter", "group", "step", "workflow"]
+Door = Literal["api", "cli", "dashboard"]
+Kind = Literal["text", "prose", "texts", "flag", "json", "object", "integer", "instant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What a verb takes. One that is not given is not passed on: the engine's default holds."""
+
+    name: str
+    kind: Kind
+    about: str
+    required: bool = False
+    parameter: str = ""
+    """What the engine's function calls it; empty: the same."""
+    typed: str = ""
+    """On the command line: "WORD", a positional argument, or an option such as "--from"; empty: --name."""
+    example: str = ""
+
+    @property
+    def of_engine(self) -> str:
+        """The name of the engine's parameter."""
+        return self.parameter or self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """Something that can be done to a thing of a noun."""
+
+    noun: Noun
+    name: str
+    engine: str
+    """module:function under app, whose parameters are the engine, the thing, `who` and the arguments."""
+    permission: Permission
+    title: str
+    """What the form of the dashboard is called."""
+    about: str
+    """What it does, for people: help, document and form."""
+    done: str
+    """What the dashboard says afterwards."""
+    arguments: tuple[Argument, ...] = ()
+    when: Callable[[Any], bool] | None = None
+    """Whether it is possible for a value of the noun; None: always."""
+    button: str = ""
+    is_dangerous: bool = False
+    previews: bool = True
+    """Whether it can be tried without effect."""
+    needs_reason: bool = False
+    examples: tuple[str, ...] = ()
+    """Command lines, without "remand"."""
+    lacks: tuple[Door, ...] = ()
+    own_route: bool = False
+    """The API has a route of its own for it, which repeats safely, and no PATCH."""
+    task: str = ""
+    """The Celery task and the method of the client, which have one name; empty: there is none."""
+
+    def act(self, engine: Any, key: tuple[Any, ...], who: Any, given: Mapping[str, Any]) -> Any:
+        """Do it. Raises as the function of the engine does."""
+        taken = {one.of_engine: given[one.name] for one in self.arguments if one.name in given}
+        return self.function(engine, *key, who=who, **taken)
+
+    @property
+    def is_refusable(self) -> bool:
+        """Whether there are states in which it is not possible."""
+        return self.when is not None
+
+    def is_possible(self, thing: Any) -> bool:
+        """Whether it can be done to a thing now."""
+        return self.when is None or self.when(thing)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function of the engine."""
+        module, _, name = self.engine.partition(":")
+        found: Callable[..., Any] = getattr(importlib.import_module(f"app.{module}"), name)
+        return found
+
+    def missing(self) -> set[str]:
+        """Return the arguments that the function does not take: none, or the row is wrong."""
+        return {one.of_engine for one in self.arguments} - set(inspect.signature(self.function).parameters)
+
+
+def _is_open(thing: Any) -> bool:
+    return bool(thing.status.is_open)
+
+
+def _is_free(thing: Any) -> bool:
+    return bool(thing.status.is_open) and thing.claimed_by is None
+
+
+def _is_taken(thing: Any) -> bool:
+    return bool(thing.status.is_open) and thing.claimed_by is not None
+
+
+def _is_unresolved(thing: Any) -> bool:
+    return thing.state is not GroupState.RESOLVED
+
+
+def _is_resolved(thing: Any) -> bool:
+    return thing.state is GroupState.RESOLVED
+
+
+def _has_no_owner(thing: Any) -> bool:
+    return _is_unresolved(thing) and thing.owner is None
+
+
+def _has_owner(thing: Any) -> bool:
+    return _is_unresolved(thing) and thing.owner is not None
+
+
+def _is_live(thing: Any) -> bool:
+    return not thing.state.is_final
+
+
+def _runs(workflow: Any) -> bool:
+    return _is_live(workflow) and workflow.paused_at is None
+
+
+def _is_paused(workflow: Any) -> bool:
+    return _is_live(workflow) and workflow.paused_at is not None
+
+
+def _may_restart(workflow: Any) -> bool:
+    return workflow.state not in ("complete", "cancelled", "resolved_manually")
+
+
+def _has_failed(step: Any) -> bool:
+    return step.state in ("error", "waiting_for_retry")
+
+
+def _has_not_ended(step: Any) -> bool:
+    return step.state not in ("complete", "cancelled", "resolved_manually")
+
+
+_LETTERS: Final = Permission.LETTERS_WRITE
+_WORKFLOWS: Final = Permission.WORKFLOWS_WRITE
+_LETTER: Final = "engine.operate.dead_letters"
+_INVESTIGATION: Final = "engine.operate.investigation"
+_GROUPS: Final = "engine.groups"
+_TAKE_OVER: Final = Argument("take_over", "flag", "Even if somebody else has it.")
+_FORCE: Final = Argument("take_over", "flag", "Even if somebody else has it.", parameter="force")
+_NOTE: Final = Argument(
+    "text",
+    "prose",
+    "The note; it cannot be changed later.",
+    required=True,
+    typed="TEXT",
+    example="the card was never activated",
+)
+_INPUT: Final = Argument(
+    "input",
+    "json",
+    "Run it with this input from now on; null is one. Left out: it keeps what it has.",
+    parameter="new_input",
+)
+_RESULT: Final = Argument("result", "json", "What its handler would have returned.", required=True)
+
+VERBS: Final[tuple[Verb, ...]] = (
+    Verb(
+        noun="letter",
+        name="claim",
+        engine=f"{_LETTER}:claim_letter",
+        permission=_LETTERS,
+        title="Take the investigation",
+        button="It is mine",
+        about="Take an investigation, so that nobody else does; a reason becomes its first note.",
+        done="The investigation is yours.",
+        when=_is_free,
+        examples=("dlq claim 7be301", "dlq claim 7be301 --by ada"),
+    ),
+    Verb(
+        noun="letter",
+        name="release",
+        engine=f"{_INVESTIGATION}:release_letter",
+        permission=_LETTERS,
+        title="Release it",
+        button="Release",
+        about="Let go of an investigation, so that somebody else may take it.",
+        done="Anybody may take it now.",
+        arguments=(_FORCE,),
+        when=_is_taken,
+        examples=("dlq release 7be301",),
+    ),
+    Verb(
+        noun="letter",
+        name="assign",
+        engine=f"{_INVESTIGATION}:assign_letter",
+        permission=_LETTERS,
+        title="Give it to somebody",
+        button="Assign",
+        about="Give an investigation to somebody.",
+        done="The investigation is theirs.",
+        arguments=(Argument("assignee", "text", "Whose it becomes.", required=True, typed="WHO"), _FORCE),
+        when=_is_open,
+        examples=("dlq assign 7be301 ada", "dlq assign 7be301 ada --take-over"),
+    ),
+    Verb(
+        noun="letter",
+        name="note",
+        engine=f"{_LETTER}:note_letter",
+        permission=_LETTERS,
+        title="Note",
+        button="Add note",
+        about="Add a note to an investigation; a closed one takes notes, too.",
+        done="Noted.",
+        arguments=(_NOTE,),
+        previews=False,
+        own_route=True,
+        examples=('dlq note 7be301 "the card was never activated"',),
+    ),
+    Verb(
+        noun="letter",
+        name="label",
+        engine=f"{_INVESTIGATION}:label_letter",
+        permission=_LETTERS,
+        title="Labels",
+        button="Change",
+        about="Put labels on a letter, or take them off.",
+        done="Its labels are changed.",
+        arguments=(
+            Argument("add", "texts", "To put on it.", typed="LABEL..."),
+            Argument("remove", "texts", "To take off; repeatable."),
+        ),
+        examples=("dlq label 7be301 bank eu", "dlq label 7be301 --remove eu"),
+    ),
+    Verb(
+        noun="letter",
+        name="link",
+        engine=f"{_INVESTIGATION}:link_letter",
+        permission=_LETTERS,
+        title="Links",
+        button="Change",
+        about="Link a letter to tickets, deploys or pages, or take links away.",
+        done="Its links are changed.",
+        arguments=(
+            Argument("add", "texts", "To add.", typed="URL..."),
+            Argument("remove", "texts", "To take away; repeatable."),
+        ),
+        examples=("dlq link 7be301 https://tickets.example/417",),
+    ),
+    Verb(
+        noun="letter",
+        name="metadata",
+        engine=f"{_INVESTIGATION}:merge_letter_metadata",
+        permission=_LETTERS,
+        title="Metadata",
+        button="Change",
+        about="Merge values into its metadata; null takes a key away; what is under other keys stays.",
+        done="Its metadata are changed.",
+        arguments=(
+            Argument("values", "object", "The values, by key, as JSON.", required=True, typed="JSON|@FILE|-"),
+        ),
+        examples=("dlq metadata 7be301 '{\"ticket\": 417}'",),
+    ),
+    Verb(
+        noun="letter",
+        name="requeue",
+        engine=f"{_LETTER}:requeue_letter",
+        permission=_LETTERS,
+        title="Retry as it is",
+        button="Send it back to work",
+        about="Send the failed steps back to work with fresh attempts; the workflow goes on from there.",
+        done="Its failed steps are back at work.",
+        when=_is_open,
+        own_route=True,
+        task="requeue",
+        examples=('dlq requeue 7be301 --reason "bank activated the card"',),
+    ),
+    Verb(
+        noun="letter",
+        name="retry",
+        engine="resources.acts:retry_letter",
+        permission=_WORKFLOWS,
+        title="Edit the input and retry",
+        button="Retry with this input",
+        about="Run its step again, with another input if one is given; the workflow keeps its own.",
+        done="The step runs again.",
+        arguments=(_INPUT,),
+        when=_is_open,
+        examples=("dlq retry 7be301 --input @corrected.json",),
+    ),
+    Verb(
+        noun="letter",
+        name="complete",
+        engine="resources.acts:complete_letter",
+        permission=_WORKFLOWS,
+        title="Complete by hand with a result",
+        button="Complete",
+        about="Complete the letter's step by hand with a result, as if its handler had returned it.",
+        done="The step is complete, with the result you gave.",
+        arguments=(_RESULT,),
+        when=_is_open,
+        examples=('dlq complete 7be301 --result \'{"charge": "ch_1"}\' --reason "charged by phone"',),
+    ),
+    Verb(
+        noun="letter",
+        name="resolve",
+        engine="resources.acts:resolve",
+        permission=_LETTERS,
+        title="Resolve: it was done by hand",
+        button="Resolve",
+        about="Declare the failed steps done by hand: the workflow goes on with the steps after them.",
+        done="Declared done by hand.",
+        arguments=(
+            Argument("whole_workflow", "flag", "Declare the whole workflow done, not only its failed steps."),
+            Argument("give_up", "flag", "Close it as permanently failed: the workflow ends in error."),
+        ),
+        when=_is_open,
+        examples=(
+            'dlq resolve 7be301 --reason "imported by hand"',
+            'dlq resolve 7be301 --whole-workflow --reason "order was refunded"',
+        ),
+    ),
+    Verb(
+        noun="letter",
+        name="skip",
+        engine="resources.acts:skip_letter",
+        permission=_WORKFLOWS,
+        title="Skip the step",
+        button="Skip",
+        about="Do without its step and all that is behind that alone; other branches go on.",
+        done="The step and what is behind it alone are skipped.",
+        when=_is_open,
+        examples=('dlq skip 7be301 --reason "customer pays cash"',),
+    ),
+    Verb(
+        noun="letter",
+        name="give_up",
+        engine=f"{_LETTER}:give_up_letter",
+        permission=_LETTERS,
+        title="Give up",
+        button="Close as permanently failed",
+        about="Close a letter as permanently failed: the workflow ends in error.",
+        done="Closed as permanently failed.",
+        when=_is_open,
+        is_dangerous=True,
+        examples=('dlq give-up 7be301 --reason "file will never come"',),
+    ),
+    Verb(
+        noun="letter",
+        name="cancel",
+        engine=f"{_LETTER}:cancel_letter",
+        permission=_LETTERS,
+        title="Cancel the workflow",
+        button="Cancel the workflow",
+        about="Cancel the workflow of a dead letter and close it.",
+        done="The workflow is cancelled.",
+        when=_is_open,
+        is_dangerous=True,
+        examples=('dlq cancel 7be301 --reason "test data"',),
+    ),
+    Verb(
+        noun="group",
+        name="claim",
+        engine=f"{_GROUPS}:claim_group",
+        permission=_LETTERS,
+        title="Take it",
+        button="It is mine",
+        about="Take a cause, so that nobody else does.",
+        done="It is yours.",
+        when=_has_no_owner,
+        previews=False,
+        examples=("dlq group claim 7be301",),
+    ),
+    Verb(
+        noun="group",
+        name="release",
+        engine=f"{_GROUPS}:release_group",
+        permission=_LETTERS,
+        title="Release it",
+        button="Release",
+        about="Let go of a cause.",
+        done="Released.",
+        arguments=(_TAKE_OVER,),
+        when=_has_owner,
+        previews=False,
+        examples=("dlq group release 7be301",),
+    ),
+    Verb(
+        noun="group",
+        name="assign",
+        engine=f"{_GROUPS}:assign_group",
+        permission=_LETTERS,
+        title="Give it to somebody",
+        button="Assign",
+        about="Give a cause to somebody.",
+        done="Assigned.",
+        arguments=(Argument("owner", "text", "Who gets it.", required=True, typed="OWNER"), _TAKE_OVER),
+        when=_is_unresolved,
+        previews=False,
+        examples=("dlq group assign 7be301 ada --take-over",),
+    ),
+    Verb(
+        noun="group",
+        name="due",
+        engine=f"{_GROUPS}:set_due",
+        permission=_LETTERS,
+        title="Say until when",
+        button="Set the day",
+        about="Say until when a cause should be dealt with.",
+        done="The day is set.",
+        arguments=(
+            Argument(
+                "due_at",
+                "instant",
+                "Date and time, UTC unless said; null, or `never` where it is typed, takes it away.",
+                required=True,
+                typed="AT",
+            ),
+        ),
+        when=_is_unresolved,
+        previews=False,
+        examples=("dlq group due 7be301 2026-12-01T10:00",),
+    ),
+    Verb(
+        noun="group",
+        name="note",
+        engine=f"{_GROUPS}:note_group",
+        permission=_LETTERS,
+        title="Note",
+        button="Add note",
+        about="Add a note to a cause.",
+        done="Noted.",
+        arguments=(_NOTE,),
+        previews=False,
+        own_route=True,
+        examples=('dlq group note 7be301 "the bank closed the account"',),
+    ),
+    Verb(
+        noun="group",
+        name="resolve",
+        engine=f"{_GROUPS}:resolve_group",
+        permission=_LETTERS,
+        title="Resolve it",
+        button="Resolve",
+        about="Declare a cause dealt with; its letters must be closed. It opens again if it comes back.",
+        done="Resolved. If its cause comes back, it opens again.",
+        when=_is_unresolved,
+        previews=False,
+        needs_reason=True,
+        examples=('dlq group resolve 7be301 --reason "key rotated"',),
+    ),
+    Verb(
+        noun="group",
+        name="reopen",
+        engine=f"{_GROUPS}:reopen_group",
+        permission=_LETTERS,
+        title="Open it again",
+        button="Open again",
+        about="Open a resolved cause again.",
+        done="Open again.",
+        when=_is_resolved,
+        previews=False,
+        examples=("dlq group reopen 7be301",),
+    ),
+    Verb(
+        noun="step",
+        name="retry",
+        engine="engine.operate.steps:retry_step",
+        permission=_WORKFLOWS,
+        title="Retry",
+        button="Retry",
+        about="Run a failed step again with fresh attempts; one that waits for its retry runs at once.",
+        done="The step runs again.",
+        when=_has_failed,
+        arguments=(
+            _INPUT,
+            Argument("queue", "text", "Let it run in this queue from now on."),
+            Argument("priority", "integer", "And with this priority: 0 (last) to 9 (first)."),
+        ),
+        task="retry",
+        examples=(
+            'step retry 1f9c02 charge --reason "gateway is up again"',
+            "step retry 1f9c02 charge --input @corrected.json",
+            "step retry 1f9c02 render --queue big-machines --dry-run",
+        ),
+    ),
+    Verb(
+        noun="step",
+        name="resolve",
+        engine="engine.operate.steps:resolve_step",
+        permission=_WORKFLOWS,
+        title="Resolve: it was done by hand",
+        button="Resolve",
+        about="Declare a step done by hand, without a result: steps that depend on it go on and find null.",
+        done="The step is declared done by hand.",
+        when=_has_not_ended,
+        task="resolve",
+        examples=('step resolve 1f9c02 notify --reason "customer was phoned"',),
+    ),
+    Verb(
+        noun="step",
+        name="skip",
+        engine="engine.operate.branches:skip_step",
+        permission=_WORKFLOWS,
+        title="Skip",
+        button="Skip",
+        about="Do without a step and all that is behind it alone. A step that another branch leads to as well"
+        " still runs, and finds null for what was skipped.",
+        done="The step and what is behind it alone are skipped.",
+        when=_has_not_ended,
+        task="skip",
+        examples=('step skip 1f9c02 invoice --reason "customer pays cash"',),
+    ),
+    Verb(
+        noun="step",
+        name="complete",
+        engine="engine.operate.steps:complete_step",
+        permission=_WORKFLOWS,
+        title="Complete by hand with a result",
+        button="Complete",
+        about="Complete a step by hand with a result, as if its handler had returned it.",
+        done="The step is complete, with the result you gave.",
+        when=_has_not_ended,
+        arguments=(_RESULT,),
+        task="complete",
+        examples=('step complete 1f9c02 charge --result \'{"charge": "ch_1"}\' --reason "charged by phone"',),
+    ),
+    Verb(
+        noun="workflow",
+        name="cancel",
+        engine="engine.operate.workflows:cancel",
+        permission=_WORKFLOWS,
+        title="Cancel it",
+        button="Cancel the workflow",
+        about="Cancel a workflow that has not ended. Results that running steps still bring are refused; an"
+        " open dead letter is closed with it.",
+        done="The workflow is cancelled.",
+        when=_is_live,
+        is_dangerous=True,
+        task="cancel",
+        examples=('workflow cancel 1f9c02 --reason "ordered twice"', "workflow cancel 1f9c02 --dry-run"),
+    ),
+    Verb(
+        noun="workflow",
+        name="pause",
+        engine="engine.operate.pausing:pause_workflow",
+        permission=_WORKFLOWS,
+        title="Pause it",
+        button="Pause",
+        about="Hold a workflow: it starts no further step, what runs ends and counts, retries wait.",
+        done="The workflow is paused: what runs ends, nothing more starts.",
+        when=_runs,
+        task="pause",
+        examples=('workflow pause 1f9c02 --reason "bank is closed"',),
+    ),
+    Verb(
+        noun="workflow",
+        name="resume",
+        engine="engine.operate.pausing:resume_workflow",
+        permission=_WORKFLOWS,
+        title="Resume it",
+        button="Resume",
+        about="Let a paused workflow go on; a retry is made when it is due.",
+        done="The workflow goes on.",
+        when=_is_paused,
+        task="resume",
+        examples=("workflow resume 1f9c02",),
+    ),
+    Verb(
+        noun="workflow",
+        name="restart",
+        engine="engine.operate.branches:restart_from",
+        permission=_WORKFLOWS,
+        title="Run it anew from here",
+        button="Restart",
+        about="Run a step and everything behind it anew; their results and failures are forgotten. Not of a"
+        " workflow that is complete, cancelled or resolved, and not while one of these steps runs.",
+        done="The step and everything behind it run anew.",
+        when=_may_restart,
+        arguments=(Argument("step", "text", "The step to begin with.", required=True, typed="--from"),),
+        task="restart",
+        examples=(
+            "workflow restart 1f9c02 --from charge --dry-run",
+            'workflow restart 1f9c02 --from charge --reason "prices were wrong"',
+        ),
+    ),
+)
+
+
+_BY_NAME: Final = {(verb.noun, verb.name): verb for verb in VERBS}
+
+
+def verbs_of(noun: Noun, door: Door | None = None) -> Iterator[Verb]:
+    """Yield the verbs of a noun, those of a door if one is named."""
+    return (verb for verb in VERBS if verb.noun == noun and door not in verb.lacks)
+
+
+def verb_of(noun: Noun, name: str) -> Verb:
+    """Return a verb of a noun.
+
+    Raises:
+        KeyError: it has none of that name.
+    """
+    return _BY_NAME[noun, name]
+
+
+def possible(noun: Noun, thing: Any) -> list[Verb]:
+    """Return what can be done with a thing now."""
+    return [verb for verb in verbs_of(noun) if verb.is_possible(thing)]
