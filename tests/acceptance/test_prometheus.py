@@ -13,7 +13,7 @@ from app.embedded.stack import free_port
 from app.engine.breakers import open_breaker
 from app.engine.operate import Who, give_up_letter, requeue_letter
 from app.engine.pauses import pause_queue
-from app.store import dead_letters
+from tests.support.letters import list_letters
 from tests.support.prometheus import RULES, needs, queries
 from tests.support.site import SUPPORT, Site
 from tests.support.waiting import eventually
@@ -88,7 +88,7 @@ class Watched:
         site.submit(die_on=[1])
         dead = [site.submit(give_up_on=[1]) for _ in range(3)]
         site.settle()
-        letters = [dead_letters.list_dead_letters(site.database, workflow_id=one)[0].id for one in dead]
+        letters = [list_letters(site.database, workflow_id=one)[0].id for one in dead]
         give_up_letter(site.engine, letters[0], ANN)
         requeue_letter(site.engine, letters[1], ANN)
         site.settle()

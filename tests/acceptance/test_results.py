@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from app.store.dead_letters import list_dead_letters
 from tests.support.handlers import NOT_JSON
+from tests.support.letters import list_letters
 from tests.support.site import Site
 from tests.support.waiting import eventually
 
@@ -38,7 +38,7 @@ def test_results_and_errors_that_cannot_be_stored_are_failures_that_say_what(sit
     site.settle()
     assert site.states(good) == {"complete": 10}
     for what, workflow in workflows.items():
-        [letter] = list_dead_letters(site.database, workflow_id=workflow)
+        [letter] = list_letters(site.database, workflow_id=workflow)
         assert site.workflow(workflow).state == "blocked_by_failures", what
         assert site.outcomes(workflow) == ["failed"] if what != "unspeakable" else letter.attempts >= 1
         if what == "unspeakable":

@@ -45,7 +45,7 @@ def post(client: httpx.Client, path: str, exits: int = 303, **form: str) -> http
 def test_a_letter_is_handed_on_and_marked(site: Harness, broken: UUID, operator: httpx.Client) -> None:
     letter = site.open_letter(broken).id
     at = f"/dlq/letters/{letter}"
-    post(operator, f"{at}/assign", owner="bob")
+    post(operator, f"{at}/assign", assignee="bob")
     post(operator, f"{at}/release", exits=409)
     post(operator, f"{at}/label", add="bank eu")
     post(operator, f"{at}/label", remove="eu")

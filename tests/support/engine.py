@@ -31,6 +31,7 @@ from app.store.templates import Templates
 from remand.handler import Handlers, StepContext
 from tests.support.bell import RecordingBell
 from tests.support.clock import FakeClock
+from tests.support.letters import list_letters
 from tests.support.shapes import HANDLER
 
 RETRY_QUEUES = ("retry.exponential", "retry.linear", "retry.immediate", "retry.never")
@@ -254,9 +255,10 @@ class Harness:
 
     def open_letter(self, workflow_id: UUID) -> dead_letters.DeadLetter:
         """Return the one open entry of a workflow."""
-        [letter] = dead_letters.list_dead_letters(self.database, workflow_id=workflow_id)
-        return letter
+        [letter] = list_letters(self.database, workflow_id=workflow_id)
+        return dead_letters.get_dead_letter(self.database, letter.id)
 
     def letters(self, workflow_id: UUID) -> list[dead_letters.DeadLetter]:
         """Return every entry of a workflow, newest first."""
-        return dead_letters.list_dead_letters(self.database, workflow_id=workflow_id, statuses=())
+        listed = list_letters(self.database, workflow_id=workflow_id, statuses=())
+        return [dead_letters.get_dead_letter(self.database, letter.id) for letter in listed]
