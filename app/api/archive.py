@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api.responses import page, whole
-from app.api.openapi import Page
 from app.api.dependencies import After, EngineOf, Limit, QueueReader
+from app.api.openapi import Page
+from app.api.responses import page, whole
 from app.resources.archive import ArchivedPeriod, ArchiveRun, periods, runs
 
 router = APIRouter(tags=["queues and workers"])

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from app.api.responses import answer
 from app.api.dependencies import EngineOf, LetterReader, Line
+from app.api.responses import answer
 from app.resources.overview import Statistics, statistics
 
 router = APIRouter(tags=["dead letters"])
