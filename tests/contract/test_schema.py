@@ -17,6 +17,7 @@ from app.domain.transitions import RULES
 from app.store import schema
 from app.store.session import Database
 from app.store.tables import PARTITIONED, SCHEMA, metadata
+from migrations.runner import scripts_of
 from migrations.texts import RELEASED, drafted, newest_texts, open_folder, texts_of
 
 ROOT = Path(__file__).parents[2]
@@ -225,7 +226,9 @@ def test_one_function_alone_acts_with_the_rights_of_its_owner(database: Database
 
 def superseded() -> set[str]:
     """Return the functions that this code has no more, and no revision has dropped."""
-    return newest_texts(before=sys.maxsize).keys() - {path.stem for path in FUNCTIONS}
+    modules = [script.module for script in scripts_of().walk_revisions()]
+    retired = {name for module in modules if "_revision" in vars(module) for name in module._revision.retires}
+    return newest_texts(before=sys.maxsize).keys() - {path.stem for path in FUNCTIONS} - retired
 
 
 def test_a_function_whose_arguments_change_has_a_new_name(database: Database) -> None:

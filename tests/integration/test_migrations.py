@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
+import app.cli.main  # noqa: F401 - registers the commands
+from app.cli.invoke import run
 from app.domain.errors import Busy, DatabaseUnreachable, SchemaTooNew
 from app.store import schema
 from app.store.session import Database
@@ -252,3 +255,21 @@ def test_a_partition_that_comes_later_has_the_index_too(fresh_database: Database
         "select count(*) from pg_index where indrelid = 'remand.steps_later'::regclass"
         " and pg_get_indexdef(indexrelid) like '%%(queue, cost)%%'"
     ) == [(1,)]
+
+
+def test_the_command_tells_the_plan_and_its_steps(
+    unmigrated: Database, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REMAND_DATABASE_URL", unmigrated.url)
+    schema.migrate(unmigrated, "0001")
+
+    assert run(["migrate", "--plan"]) == 0
+    assert "ACCESS EXCLUSIVE" in capsys.readouterr().out
+    assert run(["migrate", "--plan", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert run(["migrate"]) == 0
+
+    assert "0003: tables" in capsys.readouterr().err
+    assert (told["from"], told["to"], told["changed"]) == ("0001", schema.head(), False)
+    assert [revision["revision"] for revision in told["plan"]] == list(revisions()[1:])
+    assert {lock["table"] for lock in told["plan"][0]["locks"]} >= {"workflows", "steps"}
