@@ -19,7 +19,7 @@ from app.cli.render.output import short, state
 from app.cli.render.wording import command, next_steps
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid
-from app.domain.redrive import ACTIVE, ItemState, RedriveState
+from app.domain.redrive import ACTIVE, ItemState, RedriveState, RedriveVerb
 from app.engine import redrive as engine
 from app.engine.operate import Who
 from app.engine.redrive import Forecast, Options, Plan
@@ -35,6 +35,31 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 RedriveId = Annotated[str, typer.Argument(metavar="REDRIVE", help="Its id, or enough of either end of it.")]
 
 
+def _procedure(
+    _: Cli,
+    verb: options.VerbOption = RedriveVerb.REQUEUE,
+    canary: options.Canary = None,
+    success_share: options.Share = 1.0,
+    rate: options.Rate = None,
+    include_claimed: options.Claimed = False,
+    to_queue: options.ToQueue = None,
+    priority: options.Priority = None,
+    not_before: options.Begins = None,
+    once_live: options.OnceLive = None,
+) -> Options:
+    return Options(
+        verb=verb,
+        canary=options.stages(canary),
+        success_share=success_share,
+        rate_per_second=rate,
+        include_claimed=include_claimed,
+        queue=to_queue,
+        priority=priority,
+        not_before=options.instant(not_before),
+        code_version=once_live,
+    )
+
+
 @GROUP.verb(
     "plan",
     exits=(4,),
@@ -44,7 +69,7 @@ RedriveId = Annotated[str, typer.Argument(metavar="REDRIVE", help="Its id, or en
         "remand dlq redrive plan --all",
     ),
 )
-@with_options(chosen=options.selection, how=options.procedure)
+@with_options(chosen=options.selection, how=_procedure)
 def plan(
     cli: Cli,
     chosen: LetterFilter,
@@ -73,7 +98,7 @@ def plan(
         "remand dlq redrive start --all --dry-run",
     ),
 )
-@with_options(chosen=options.selection, how=options.procedure)
+@with_options(chosen=options.selection, how=_procedure)
 def start(
     cli: Cli,
     chosen: LetterFilter,

@@ -17,7 +17,6 @@ from app.domain.dead_letter_filter import OPEN, LetterFilter
 from app.domain.errors import DeadLetterNotFound, GroupNotFound, InputInvalid
 from app.domain.redrive import RedriveVerb
 from app.domain.states import DeadReason
-from app.engine.redrive import Options
 from app.store.ids import find_id
 
 Letters = Annotated[
@@ -119,32 +118,6 @@ def selection(
         dead_queue=dead_queue,
         opened_from=read_since(since, at) if since else None,
         opened_before=read_since(until, at) if until else None,
-    )
-
-
-def procedure(
-    _: Cli,
-    verb: VerbOption = RedriveVerb.REQUEUE,
-    canary: Canary = None,
-    success_share: Share = 1.0,
-    rate: Rate = None,
-    include_claimed: Claimed = False,
-    to_queue: ToQueue = None,
-    priority: Priority = None,
-    not_before: Begins = None,
-    once_live: OnceLive = None,
-) -> Options:
-    """Return how a redrive goes about its letters."""
-    return Options(
-        verb=verb,
-        canary=stages(canary),
-        success_share=success_share,
-        rate_per_second=rate,
-        include_claimed=include_claimed,
-        queue=to_queue,
-        priority=priority,
-        not_before=instant(not_before),
-        code_version=once_live,
     )
 
 
