@@ -19,9 +19,9 @@ from tornado.ioloop import IOLoop
 from tornado.template import DictLoader
 from tornado.web import authenticated, url
 
-from app.cli.render.output import age, span
 from app.resources.breakers import breakers
 from app.resources.queues import queues
+from app.resources.wording import age, span
 from remand.errors import RemandError
 from workers import process
 from workers.celery import settings

@@ -15,7 +15,6 @@ import typer
 from app.cli.arguments import read_since
 from app.cli.context import Cli
 from app.domain.filters import Question, questions
-from app.resources import groups, workflows
 from app.resources.wording import now
 
 _ASKED = "asked"
@@ -92,5 +91,9 @@ def _reference(typed: str) -> dict[str, Any]:
 
 def _id(cli: Cli, field: str, typed: str) -> UUID:
     if field == "workflow_id":
-        return workflows.find_workflow(cli.database, typed).id
-    return groups.find_group(cli.database, typed).id
+        from app.resources.workflows import find_workflow
+
+        return find_workflow(cli.database, typed).id
+    from app.resources.groups import find_group
+
+    return find_group(cli.database, typed).id

@@ -6,8 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from app.engine.context import Engine
+from app.engine.decided import Decided
 from app.engine.operate.branches import skip_step
-from app.engine.operate.context import Decided, Who
+from app.engine.operate.context import Who
 from app.engine.operate.dead_letters import give_up_letter, resolve_letter
 from app.engine.operate.steps import KEEP, complete_step, retry_step
 from app.store.dead_letters import get_dead_letter

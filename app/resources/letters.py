@@ -8,8 +8,8 @@ from uuid import UUID
 
 from app.domain.dead_letter_filter import LetterFilter
 from app.engine.context import Engine
+from app.engine.decided import Decided
 from app.engine.masking import masked
-from app.engine.operate.context import Decided
 from app.engine.suggest import Suggestion, suggestions_for
 from app.resources import verbs
 from app.resources.values import fields_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from app.engine.decided import Decided
 from app.engine.masking import masked
-from app.engine.operate.context import Decided
 from app.store import steps as store
 from app.store.session import Database
 from app.store.steps import Attempt, Step

@@ -97,6 +97,15 @@ def test_a_question_loads_neither_alembic_nor_celery_nor_the_rules(arguments: li
     assert under(modules, [*not_for_questions, "remand.rules.http", "workers"]) == []
 
 
+def test_listing_letters_loads_no_verbs() -> None:
+    nowhere = {
+        "REMAND_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nowhere",
+        "REMAND_BROKER_URL": "redis://127.0.0.1:1/0",
+    }
+
+    assert under(loaded(["dlq", "list"], 3, **nowhere), ["app.engine.operate", "yaml"]) == []
+
+
 def test_importing_the_sdk_loads_no_rules() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", "import remand, sys, json; print(json.dumps(sorted(sys.modules)))"],

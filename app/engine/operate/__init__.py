@@ -1,7 +1,8 @@
 """The verbs of people, a file for each noun; `turn.py` is what they share."""
 
+from app.engine.decided import Decided
 from app.engine.operate.branches import restart_from, skip_step
-from app.engine.operate.context import Decided, Who
+from app.engine.operate.context import Who
 from app.engine.operate.dead_letters import (
     cancel_letter,
     claim_letter,

@@ -68,17 +68,6 @@ def patient(verb: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """What a verb did: state before and after, and the entry it closed."""
-
-    workflow_id: UUID
-    before: str
-    after: str
-    changed: bool = True
-    closed_letter: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Operation:
     """What a verb holds while its transaction is open: the locked workflow, who decided, and the instant.
 

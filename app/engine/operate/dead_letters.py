@@ -9,8 +9,8 @@ from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
 from app.domain.text import MAX_PROSE, check_text
 from app.engine.context import Engine
+from app.engine.decided import Decided
 from app.engine.operate.context import (
-    Decided,
     Operation,
     Who,
     close,

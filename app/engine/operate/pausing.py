@@ -14,7 +14,8 @@ from uuid import UUID
 
 from app.domain.states import WorkflowState
 from app.engine.context import Engine
-from app.engine.operate.context import Decided, Operation, Who, illegal, patient
+from app.engine.decided import Decided
+from app.engine.operate.context import Operation, Who, illegal, patient
 from app.store import audit, pauses
 from app.store.audit import Entry
 from app.store.pauses import TemplatePause

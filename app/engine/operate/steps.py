@@ -11,8 +11,8 @@ from app.domain.states import DeadLetterStatus, StepState, WorkflowState
 from app.domain.template import check_result, validate_input
 from app.engine.context import Engine
 from app.engine.dead_letters import note_reopened
+from app.engine.decided import Decided
 from app.engine.operate.context import (
-    Decided,
     Operation,
     Who,
     close_open,

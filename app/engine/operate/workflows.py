@@ -6,16 +6,8 @@ from uuid import UUID
 
 from app.domain.states import DeadLetterStatus, WorkflowState
 from app.engine.context import Engine
-from app.engine.operate.context import (
-    Decided,
-    Operation,
-    Who,
-    close_open,
-    illegal,
-    log_closed,
-    patient,
-    refuse_closed,
-)
+from app.engine.decided import Decided
+from app.engine.operate.context import Operation, Who, close_open, illegal, log_closed, patient, refuse_closed
 from app.store import dead_letters, operator_moves
 from app.store.workflows import lock_workflow
 from app.telemetry import log
