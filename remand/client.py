@@ -233,17 +233,19 @@ class Client:
         *,
         input: Any = _AS_IT_IS,  # noqa: A002 - as in submit
         queue: str | None = None,
+        priority: int | None = None,
         reason: str | None = None,
     ) -> dict[str, Any]:
-        """Run a failed step again, with another input or in another queue if given; a waiting one at once.
+        """Run a failed step again; a waiting one at once. Input, queue and priority stay where none is given.
 
         None is an input (null); left out, the step keeps the one it has.
         """
         # Workers from before null was an input do not know the word: it is said only where it is needed.
         given = {} if input is _AS_IT_IS else {"input": input}
         null = {"has_input": True} if input is None else {}
+        place = {"queue": queue, "priority": priority}
         return self._decide(
-            "remand.retry", reason, workflow_id=workflow_id, step=step, queue=queue, **given, **null
+            "remand.retry", reason, workflow_id=workflow_id, step=step, **place, **given, **null
         )
 
     def resolve(self, workflow_id: str, step: str, *, reason: str | None = None) -> dict[str, Any]:
