@@ -107,7 +107,7 @@ def _drop(texts: dict[str, str], names: Iterable[str]) -> None:
 
 def _callees_first(texts: dict[str, str]) -> list[str]:
     """Order by need: views and bodies parsed when made need what they name, others may come first."""
-    parsed = {name for name, text in texts.items() if "begin atomic" in text or is_view(text)}
+    parsed = {name for name, text in texts.items() if "$$" not in text}
     needs = {
         name: {other for other in re.findall(r"remand\.(\w+)", text) if other in texts and other != name}
         if name in parsed

@@ -1,6 +1,7 @@
 """Own what counts as stale: thresholds by state, signs of life, and what becomes of a workflow without any.
 
-Pure. The database function `remand.judge_life` decides the same; a test compares the two. Source: D1, D2.
+Pure. The database function `remand.classify_staleness` decides the same; a test compares the two.
+Source: D1, D2.
 """
 
 from __future__ import annotations

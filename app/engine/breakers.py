@@ -115,10 +115,10 @@ class Breakers:
 
         Idempotent: two at once share the work, and the rate is kept by the breaker's own row.
         """
-        names = store.gating(self._engine.database)
+        names = store.gating_breakers(self._engine.database)
         if not names:
             return TendResult()
-        held, all_held = self._hold_back()
+        held, all_held = self._hold_gated()
         heard = sweeping.heard_queues(
             self._engine.database, limits_of(self._engine.settings), self._engine.clock
         )
@@ -192,7 +192,7 @@ class Breakers:
             return
         _tell(name, move, "remand")
         if move.to_state is BreakerState.OPEN:
-            self._hold_back()
+            self._hold_gated()
 
     def _gated(self) -> list[UUID]:
         return sweeping.gated_workflows(self._engine.database)
@@ -200,13 +200,13 @@ class Breakers:
     def _passing_over(self, act: Callable[[], R]) -> list[R]:
         return act_passing_over(self._engine.database, "ring", act, self._gated)
 
-    def _hold_back(self) -> tuple[int, bool]:
+    def _hold_gated(self) -> tuple[int, bool]:
         """Return how much was put aside, and whether that was all there was."""
         held = 0
         for _ in range(HOLD_ROUNDS):
             count = sum(
                 self._passing_over(
-                    lambda: store.hold_back(self._engine.database, self._engine.clock, HOLD_BATCH)
+                    lambda: store.hold_gated(self._engine.database, self._engine.clock, HOLD_BATCH)
                 )
             )
             if count == 0:
@@ -238,11 +238,11 @@ class Breakers:
             # Probes that went well may be enough by now because fewer are asked for.
             move = rules.when_due(known, now) or rules.after_probe(known, self.spec(name), failed=0, now=now)
             if move is None:
-                return self._let_through(connection, known, now, heard, all_held=all_held)
+                return self._release_held(connection, known, now, heard, all_held=all_held)
             store.move(connection, name, move, by="remand", now=now)
             return _Passed(goes_on=True, move=move)
 
-    def _let_through(
+    def _release_held(
         self, connection: Connection, known: Breaker, now: datetime, heard: Sequence[str], *, all_held: bool
     ) -> _Passed:
         name = known.name
@@ -258,7 +258,7 @@ class Breakers:
         if allowed == 0:
             return _Passed()
         limit = HOLD_BATCH if allowed is None else allowed
-        count, queues = store.let_through(connection, name, limit, by="breaker", now=now, probing=probing)
+        count, queues = store.release_held(connection, name, limit, by="breaker", now=now, probing=probing)
         if known.state is BreakerState.CLOSED:
             if count:
                 store.note_release(connection, name, now)

@@ -74,7 +74,7 @@ def judged(
     return {row[0]: Judged(None if row[3] is None else _breaker(row[3:]), row[1], row[2]) for row in rows}
 
 
-def gating(database: Database) -> list[str]:
+def gating_breakers(database: Database) -> list[str]:
     """Return the names of the breakers that gate their dependency. Transaction: own."""
     rows = database.call(
         "select name from remand.breakers where state <> 'closed' or releasing_since is not null"
@@ -172,7 +172,7 @@ def holds_any(connection: sa.Connection, name: str) -> bool:
     )
 
 
-def let_through(
+def release_held(
     connection: sa.Connection,
     name: str,
     limit: int,
@@ -188,7 +188,7 @@ def let_through(
     row = connection.execute(
         sa.text(
             "select released, queues from"
-            " remand.let_through(:name, :limit, :by, :now, cast(:queues as text[]))"
+            " remand.release_held(:name, :limit, :by, :now, cast(:queues as text[]))"
         ),
         {
             "name": name,
@@ -220,9 +220,9 @@ def end_release(connection: sa.Connection, name: str) -> None:
     )
 
 
-def hold_back(database: Database, clock: Clock, limit: int) -> int:
+def hold_gated(database: Database, clock: Clock, limit: int) -> int:
     """Put ready steps of gated dependencies aside; return how many. Transaction: own. Idempotent."""
-    rows = database.call("select remand.hold_back(%s, %s)", (limit, clock.fixed()))
+    rows = database.call("select remand.hold_gated(%s, %s)", (limit, clock.fixed()))
     return int(rows[0][0])
 
 

@@ -122,7 +122,7 @@ def _row(cause: Cause, now: datetime) -> dict[str, object]:
 
 def _reopen(connection: sa.Connection, ids: list[UUID], now: datetime) -> list[Reopened]:
     table = dead_letter_groups
-    # In the order of ids, as `fold_letters` takes them.
+    # In the order of ids, as `aggregate_letter_counts` takes them.
     connection.execute(
         sa.select(table.c.id).where(table.c.id.in_(ids)).order_by(table.c.id).with_for_update(key_share=True)
     )
@@ -185,7 +185,7 @@ _ORDERS = {"recent": dead_letter_groups.c.last_at, "largest": dead_letter_groups
 
 def fold(database: Database) -> None:
     """Count every change of letters not counted yet. Transaction: one for each 5 000. Idempotent."""
-    while database.call("select remand.fold_letters(%s)", (_FOLDED,))[0][0] == _FOLDED:
+    while database.call("select remand.aggregate_letter_counts(%s)", (_FOLDED,))[0][0] == _FOLDED:
         pass
 
 

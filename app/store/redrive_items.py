@@ -202,7 +202,7 @@ def mark(
 def follow(connection: Connection, redrive_id: UUID, after: int, limit: int, now: datetime) -> Followed:
     """See how letters that were sent have ended. Transaction: joins the one that holds the redrive."""
     row = connection.execute(
-        sa.text("select * from remand.follow_redrive(:id, :after, :limit, :now)"),
+        sa.text("select * from remand.collect_redrive_outcomes(:id, :after, :limit, :now)"),
         {"id": redrive_id, "after": after, "limit": limit, "now": now},
     ).one()
     return Followed(row.looked, row.last or 0, row.succeeded, row.failed)

@@ -49,7 +49,7 @@ with work as (select q.workflow_id, q.step, q.queue from remand.run_queue q
                where q.workflow_id = any(:ids) and q.phase in ('ready', 'failed'))
 select w.workflow_id, w.step, w.queue
   from work w
-  join remand.queue_life(array(select distinct y.queue from work y), cast(:settings as jsonb), :now) k
+  join remand.queue_liveness(array(select distinct y.queue from work y), cast(:settings as jsonb), :now) k
     on k.queue = w.queue and not k.heard and not k.paused
 """)
 _LOCK = sa.text("""

@@ -106,7 +106,7 @@ def gated_workflows(database: Database, limit: int = 20_000) -> list[UUID]:
     """Return the workflows that a breaker holds, has let through or is about to hold. Transaction: own."""
     rows = database.call(
         "select distinct workflow_id from remand.run_queue"
-        " where gate is not null or dependency = any(array(select remand.gating())) limit %s",
+        " where gate is not null or dependency = any(array(select remand.gating_breakers())) limit %s",
         (limit,),
     )
     return [row[0] for row in rows]

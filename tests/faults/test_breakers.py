@@ -58,7 +58,7 @@ def recover(site: Site, ids: Sequence[UUID]) -> None:
     """Bring the service back and hold the site to its promises once everything has ended."""
     (site.folder / "up").touch()
     eventually(lambda: site.states(ids) == {"complete": len(ids)}, timeout=90)
-    eventually(lambda: not breakers.gating(site.database), timeout=PATIENCE_SECONDS)
+    eventually(lambda: not breakers.gating_breakers(site.database), timeout=PATIENCE_SECONDS)
     check_moves(site)
     site.settle()
 

@@ -306,7 +306,7 @@ def test_nothing_is_held_before_it_was_enqueued(database: Database) -> None:
     with ThreadPoolExecutor(1) as beside:
         with database.begin() as other:
             other.exec_driver_sql("lock table remand.run_queue")
-            sweep = beside.submit(store.hold_back, database, harness.clock, 9)
+            sweep = beside.submit(store.hold_gated, database, harness.clock, 9)
             wait_for_lock(database)
             workflow = new_id()
             other.exec_driver_sql(
@@ -428,16 +428,16 @@ def test_work_that_comes_faster_than_it_is_held_keeps_the_sweep_from_nothing(
     open_breaker(harness.engine, "h", by="ann")
     monkeypatch.setattr(breakers, "HOLD_BATCH", 2)
     calls = 0
-    hold_back = store.hold_back
+    hold_gated = store.hold_gated
 
     def ever_more(*args: Any) -> int:
         nonlocal calls
         calls += 1
         assert calls < 1000, "it holds back for ever"
         harness.submit_many("t/one", range(3))
-        return hold_back(*args)
+        return hold_gated(*args)
 
-    monkeypatch.setattr(store, "hold_back", ever_more)
+    monkeypatch.setattr(store, "hold_gated", ever_more)
 
     ring(harness.engine)
 

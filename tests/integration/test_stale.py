@@ -101,7 +101,7 @@ def test_the_database_judges_as_the_domain_does(
     for state, age, sign, stand, unheard in cases:
         signs = Signs(state, ago(age), ago(sign), stand, ago(unheard))  # type: ignore[arg-type]
         [row] = raw_database.call(
-            "select health, why, since, limit_seconds from remand.judge_life("
+            "select health, why, since, limit_seconds from remand.classify_staleness("
             "%s, %s, %s, %s, %s, 200, 80, 100, 250, 300, 0.75, %s)",
             (state, signs.born_at, signs.sign_at, stand, signs.unheard_since, NOW),
         )

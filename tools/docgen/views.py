@@ -10,7 +10,7 @@ import app.store
 
 _SQL = Path(app.store.__file__).parent / "sql"
 _COMMENT = re.compile(
-    r"^comment on (view|column) remand\.v_\w+(?:\.(\w+))? is '((?:[^']|'')*)';", re.MULTILINE
+    r"^comment on (view|column) remand\.v_\w+(?:\.(\w+))?\s+is '((?:[^']|'')*)';", re.MULTILINE
 )
 _ABOUT = (
     "# Views\n\n"

@@ -1,14 +1,22 @@
 -- The view all_attempts, of archived workflows.
 create or replace view remand.archived_attempts as
-  select a.workflow_id, a.step, a.attempt, a.outcome, a.worker, a.started_at, a.ended_at, a.failure, a.policy,
-         a.decision, a.decided_at, a.due_at, a.explanation
-    from remand.attempts_archive a
+  select attempt.workflow_id, attempt.step, attempt.attempt, attempt.outcome, attempt.worker,
+         attempt.started_at, attempt.ended_at, attempt.failure, attempt.policy, attempt.decision,
+         attempt.decided_at, attempt.due_at, attempt.explanation
+    from remand.attempts_archive attempt
   union all
-  select s.workflow_id, s.name, s.attempt, case when s.state = 'in_progress' then 'running' else 'complete' end,
-         s.worker, s.started_at, s.ended_at, null, null, null, null, null, null
-    from remand.steps_archive s
-   where s.worker is not null and s.attempt > 0
-     and ((s.started_at is not null and s.state in ('in_progress', 'complete'))
-          or (s.state = 'enqueued_for_orchestration')
-          or (s.state = 'complete' and not exists (select from remand.attempts_archive a
-               where a.workflow_id = s.workflow_id and a.step = s.name and a.attempt = s.attempt)));
+  select step.workflow_id, step.name, step.attempt,
+         case when step.state = 'in_progress' then 'running' else 'complete' end,
+         step.worker, step.started_at, step.ended_at, null, null, null, null, null, null
+    from remand.steps_archive step
+   where step.worker is not null
+     and step.attempt > 0
+     and (
+       (step.started_at is not null and step.state in ('in_progress', 'complete'))
+       or step.state = 'enqueued_for_orchestration'
+       or (step.state = 'complete'
+           and not exists (select
+                             from remand.attempts_archive attempt
+                            where attempt.workflow_id = step.workflow_id
+                              and attempt.step = step.name
+                              and attempt.attempt = step.attempt)));

@@ -1,42 +1,57 @@
--- Trigger: note what a statement changed of dead letters, in as few rows as there are kinds; folded by fold_letters.
+-- Trigger: note what a statement changed of dead letters, in as few rows as there are kinds; added up by
+-- aggregate_letter_counts.
 -- Inserts only, so that those who open and close letters never wait for each other.
 create or replace function remand.count_letters() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_op = 'INSERT' then
     insert into remand.dead_letter_deltas
-        (hour, at, group_id, namespace, template, dead_queue, reason, category, policy, status, amount, closed_seconds,
-         opened, returned)
-      select date_trunc('hour', n.opened_at), max(n.opened_at), n.group_id, n.namespace, n.template, n.dead_queue,
-             n.reason, n.category, n.policy, n.status, count(*), 0, count(*), count(n.follows)
-        from changed n group by 1, 3, 4, 5, 6, 7, 8, 9, 10;
+        (hour, at, group_id, namespace, template, dead_queue, reason, category, policy, status,
+         amount, closed_seconds, opened, returned)
+      select date_trunc('hour', letter.opened_at), max(letter.opened_at), letter.group_id, letter.namespace,
+             letter.template, letter.dead_queue, letter.reason, letter.category, letter.policy, letter.status,
+             count(*), 0, count(*), count(letter.follows)
+        from changed letter
+       group by date_trunc('hour', letter.opened_at), letter.group_id, letter.namespace, letter.template,
+             letter.dead_queue, letter.reason, letter.category, letter.policy, letter.status;
   elsif tg_op = 'DELETE' then
     -- Kept no longer: it is in no status now, but was opened and closed all the same.
     insert into remand.dead_letter_deltas
-        (hour, at, group_id, namespace, template, dead_queue, reason, category, policy, status, amount, closed_seconds)
-      select null, max(o.opened_at), o.group_id, o.namespace, o.template, o.dead_queue, o.reason, o.category, o.policy,
-             o.status, -count(*), 0
-        from before o group by 3, 4, 5, 6, 7, 8, 9, 10;
+        (hour, at, group_id, namespace, template, dead_queue, reason, category, policy, status,
+         amount, closed_seconds)
+      select null, max(letter.opened_at), letter.group_id, letter.namespace, letter.template,
+             letter.dead_queue, letter.reason, letter.category, letter.policy, letter.status, -count(*), 0
+        from before letter
+       group by letter.group_id, letter.namespace, letter.template, letter.dead_queue, letter.reason,
+             letter.category, letter.policy, letter.status;
   else
     insert into remand.dead_letter_deltas
-        (hour, at, group_id, namespace, template, dead_queue, reason, category, policy, status, amount, closed_seconds,
-         closed)
-      select null, max(x.opened_at), x.group_id, x.namespace, x.template, x.dead_queue, x.reason, x.category,
-             x.policy, x.status, sum(x.amount), sum(x.seconds), sum(x.closed)
-        from (select o.opened_at, o.group_id, o.namespace, o.template, o.dead_queue, o.reason, o.category, o.policy,
-                     o.status, -1 amount, 0 seconds, 0 closed
-                from before o join changed n on n.id = o.id
-               where (o.status, o.group_id, o.dead_queue, o.reason) is distinct from
-                     (n.status, n.group_id, n.dead_queue, n.reason)
+        (hour, at, group_id, namespace, template, dead_queue, reason, category, policy, status,
+         amount, closed_seconds, closed)
+      select null, max(delta.opened_at), delta.group_id, delta.namespace, delta.template, delta.dead_queue,
+             delta.reason, delta.category, delta.policy, delta.status,
+             sum(delta.amount), sum(delta.seconds), sum(delta.closed)
+        from (select was.opened_at, was.group_id, was.namespace, was.template, was.dead_queue, was.reason,
+                     was.category, was.policy, was.status, -1 as amount, 0 as seconds, 0 as closed
+                from before was
+                join changed is_now on is_now.id = was.id
+               where (was.status, was.group_id, was.dead_queue, was.reason)
+                     is distinct from (is_now.status, is_now.group_id, is_now.dead_queue, is_now.reason)
               union all
-              select n.opened_at, n.group_id, n.namespace, n.template, n.dead_queue, n.reason, n.category, n.policy,
-                     n.status, 1, case when o.closed_at is null and n.closed_at is not null
-                                       then extract(epoch from n.closed_at - n.opened_at) else 0 end,
-                     (o.closed_at is null and n.closed_at is not null)::int
-                from before o join changed n on n.id = o.id
-               where (o.status, o.group_id, o.dead_queue, o.reason) is distinct from
-                     (n.status, n.group_id, n.dead_queue, n.reason)) x
-       group by 3, 4, 5, 6, 7, 8, 9, 10, x.amount;
+              select is_now.opened_at, is_now.group_id, is_now.namespace, is_now.template, is_now.dead_queue,
+                     is_now.reason, is_now.category, is_now.policy, is_now.status, 1,
+                     case when was.closed_at is null and is_now.closed_at is not null
+                          then extract(epoch from is_now.closed_at - is_now.opened_at)
+                          else 0
+                     end,
+                     (was.closed_at is null and is_now.closed_at is not null)::int
+                from before was
+                join changed is_now on is_now.id = was.id
+               where (was.status, was.group_id, was.dead_queue, was.reason)
+                     is distinct from (is_now.status, is_now.group_id, is_now.dead_queue, is_now.reason)
+             ) delta
+       group by delta.group_id, delta.namespace, delta.template, delta.dead_queue, delta.reason,
+             delta.category, delta.policy, delta.status, delta.amount;
   end if;
   return null;
 end $$;

@@ -1,5 +1,5 @@
--- Enqueue pending steps: pending -> enqueued, with their place in the run queue. The caller holds the workflows' rows
--- and has decided that they may run. Returns the queues that got work.
+-- Enqueue pending steps: pending -> enqueued, with their place in the run queue. The caller holds the
+-- workflows' rows and has decided that they may run. Returns the queues that got work.
 create or replace function remand.enqueue_steps(p_workflows uuid[], p_steps text[], p_now timestamptz)
 returns setof text
 language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
@@ -15,11 +15,12 @@ begin
     returning step.workflow_id, step.name, step.queue, step.priority, step.attempt,
               coalesce(step.dependency, step.handler) as dependency),
   queued as (
-    insert into remand.run_queue (workflow_id, step, phase, queue, namespace, dependency, priority, due_at, attempt)
+    insert into remand.run_queue
+        (workflow_id, step, phase, queue, namespace, dependency, priority, due_at, attempt)
       select enqueued.workflow_id, enqueued.name, 'ready', enqueued.queue, template.namespace,
              enqueued.dependency, enqueued.priority, p_now, enqueued.attempt
         from enqueued
-        join remand.workflows flow on flow.id = enqueued.workflow_id
-        join remand.templates template on template.id = flow.template_id)
+        join remand.workflows workflow on workflow.id = enqueued.workflow_id
+        join remand.templates template on template.id = workflow.template_id)
   select distinct enqueued.queue from enqueued;
 end $$;

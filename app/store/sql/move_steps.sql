@@ -1,6 +1,8 @@
--- The mover of steps off the straight road: compare-and-set on the state, history with it. Moves that the rows
--- keep as instants (enqueued_at, started_at) are written to history first. Joins the caller's transaction.
--- No move is earlier than the one before it, however long its caller waited for the row after it looked at the clock.
+-- The mover of steps off the straight road: compare-and-set on the state, history with it. Moves that the
+-- rows keep as instants (enqueued_at, started_at) are written to history first. Joins the caller's
+-- transaction.
+-- No move is earlier than the one before it, however long its caller waited for the row after it looked at
+-- the clock.
 -- What a person ended no longer names a worker nor holds a result that was parked: no attempt won it, and one
 -- under way is recorded as interrupted.
 -- Returns the steps that moved; a step in another state is left alone.
@@ -11,40 +13,60 @@ returns table (workflow_id uuid, step text)
 language plpgsql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  v_final boolean := p_to in ('complete', 'error', 'cancelled', 'resolved_manually');
+  v_final boolean := remand.is_final(p_to);
   v_by_hand boolean := p_event in ('cancel', 'resolve_manually', 'complete_manually', 'skip', 'take_out');
-  -- Workers park and fail without the workflow's row, so a person may have waited for them.
-  v_now timestamptz := greatest(p_now, case when v_by_hand then
-    (select max(h.at) from remand.history h where h.workflow_id = any(p_workflows)) end);
+  v_now timestamptz := p_now;
 begin
+  if v_by_hand then
+    -- Workers park and fail without the workflow's row, so a person may have waited for them.
+    v_now := greatest(p_now, (select max(move.at)
+                                from remand.history move
+                               where move.workflow_id = any(p_workflows)));
+  end if;
   return query
   with before as (
-    select s.workflow_id w, s.name n, s.state, s.enqueued_at, s.started_at, s.attempt, s.worker,
-           greatest(v_now, s.enqueued_at, s.started_at) at
-      from (select distinct g.w, g.n from unnest(p_workflows, p_steps) g(w, n)) k
-      join remand.steps s on s.workflow_id = k.w and s.name = k.n
-     where s.state = any(p_from) order by 1, 2 for update of s),
+    select step.workflow_id, step.name, step.state, step.enqueued_at, step.started_at, step.attempt,
+           step.worker, greatest(v_now, step.enqueued_at, step.started_at) as at
+      from (select distinct named.workflow_id, named.name
+              from unnest(p_workflows, p_steps) named(workflow_id, name)) given
+      join remand.steps step on step.workflow_id = given.workflow_id and step.name = given.name
+     where step.state = any(p_from)
+     order by step.workflow_id, step.name
+       for update of step),
   moved as (
-    update remand.steps s
-       set state = p_to, enqueued_at = null, started_at = null, ended_at = case when v_final then b.at end,
-           worker = case when v_by_hand then null else s.worker end,
-           result = case when v_by_hand then null else s.result end
-      from before b where s.workflow_id = b.w and s.name = b.n
-    returning s.workflow_id w, s.name n),
+    update remand.steps step
+       set state = p_to, enqueued_at = null, started_at = null,
+           ended_at = case when v_final then before.at end,
+           worker = case when v_by_hand then null else step.worker end,
+           result = case when v_by_hand then null else step.result end
+      from before
+     where step.workflow_id = before.workflow_id
+       and step.name = before.name
+    returning step.workflow_id, step.name),
   cut_short as (
     insert into remand.attempts (workflow_id, step, attempt, outcome, worker, started_at, ended_at)
-      select b.w, b.n, b.attempt, 'interrupted', b.worker, b.started_at, b.at from before b
-       where v_by_hand and b.state in ('in_progress', 'enqueued_for_orchestration')),
-  written as (
+      select before.workflow_id, before.name, before.attempt, 'interrupted', before.worker, before.started_at,
+             before.at
+        from before
+       where v_by_hand
+         and before.state in ('in_progress', 'enqueued_for_orchestration')),
+  recorded as (
     insert into remand.history (workflow_id, kind, step, from_state, event, to_state, at, by, reason)
-      select m.w, 'step', m.n, m.from_state, m.event, m.to_state, m.at, m.by, m.reason
-        from (select b.w, b.n, 1 o, 'pending' from_state, 'enqueue' event, 'enqueued' to_state, b.enqueued_at at,
-                     'remand' as by, null as reason from before b where b.enqueued_at is not null
+      select move.workflow_id, 'step', move.name, move.from_state, move.event, move.to_state, move.at,
+             move.by, move.reason
+        from (select before.workflow_id, before.name, 1 as place, 'pending' as from_state, 'enqueue' as event,
+                     'enqueued' as to_state, before.enqueued_at as at, 'remand' as by, null as reason
+                from before
+               where before.enqueued_at is not null
               union all
-              select b.w, b.n, 2, 'enqueued', 'start', 'in_progress', b.started_at, 'claim', null
-                from before b where b.started_at is not null
+              select before.workflow_id, before.name, 2, 'enqueued', 'start', 'in_progress',
+                     before.started_at, 'claim', null
+                from before
+               where before.started_at is not null
               union all
-              select b.w, b.n, 3, b.state, p_event, p_to, b.at, p_by, p_reason from before b) m
-       order by m.w, m.n, m.o)
-  select m.w, m.n from moved m;
+              select before.workflow_id, before.name, 3, before.state, p_event, p_to, before.at, p_by,
+                     p_reason
+                from before) move
+       order by move.workflow_id, move.name, move.place)
+  select moved.workflow_id, moved.name from moved;
 end $$;

@@ -6,17 +6,27 @@ create or replace function remand.move_workflows(
 returns setof uuid
 language sql set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
   with before as (
-    select f.id, f.state from remand.workflows f
-     where f.id = any(p_ids) and f.state = any(p_from) order by f.id for update),
+    select workflow.id, workflow.state
+      from remand.workflows workflow
+     where workflow.id = any(p_ids)
+       and workflow.state = any(p_from)
+     order by workflow.id
+       for update),
   moved as (
-    update remand.workflows f
-       set state = p_to, state_since = p_now,
-           expires_at = case when p_event = 'reopen' and f.expires_at <= p_now
-                             then p_now + make_interval(secs => remand.lifetime(f.template_id))
-                             else f.expires_at end
-      from before b where f.id = b.id returning f.id),
-  written as (
+    update remand.workflows workflow
+       set state = p_to,
+           state_since = p_now,
+           expires_at = case when p_event = 'reopen' and workflow.expires_at <= p_now
+                             then p_now + make_interval(secs => remand.lifetime(workflow.template_id))
+                             else workflow.expires_at
+                        end
+      from before
+     where workflow.id = before.id
+    returning workflow.id),
+  recorded as (
     insert into remand.history (workflow_id, kind, from_state, event, to_state, at, by, reason)
-      select b.id, 'workflow', b.state, p_event, p_to, p_now, p_by, p_reason from before b order by b.id)
-  select m.id from moved m
+      select before.id, 'workflow', before.state, p_event, p_to, p_now, p_by, p_reason
+        from before
+       order by before.id)
+  select moved.id from moved
 $$;

@@ -1,43 +1,94 @@
--- What workflows looked like at this instant, for their dead letters, each the text of a JSON object: workflow, steps,
--- the last p_attempts attempts, the last p_moves moves. Text has at most 1 GB: values beyond p_bytes, a wide workflow's
--- beyond its share of it, are left out unread, and p_cut stands in their place.
-create or replace function remand.snapshots(p_ids uuid[], p_bytes int, p_cut text, p_attempts int, p_moves int)
+-- What workflows looked like at this instant, for their dead letters, each the text of a JSON object:
+-- workflow, steps, the last p_attempts attempts, the last p_moves moves. Text has at most 1 GB: values beyond
+-- p_bytes, a wide workflow's beyond its share of it, are left out unread, and p_cut stands in their place.
+create or replace function remand.snapshots(
+  p_ids uuid[], p_bytes int, p_cut text, p_attempts int, p_moves int)
 returns table (workflow_id uuid, snapshot text)
 language sql stable set enable_seqscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
-  select k.id, json_build_object(
+  select given.id, json_build_object(
     'workflow', (
-      select json_build_object('id', f.id, 'template', t.namespace || '/' || t.name || ':' || t.version,
-               'template_hash', t.hash, 'state', f.state, 'state_since', f.state_since,
-               'created_at', f.created_at, 'submitted_by', f.submitted_by, 'priority', f.priority,
-               'input', f.input)
-        from remand.workflows f join remand.templates t on t.id = f.template_id where f.id = k.id),
+      select json_build_object(
+               'id', workflow.id,
+               'template', template.namespace || '/' || template.name || ':' || template.version,
+               'template_hash', template.hash,
+               'state', workflow.state,
+               'state_since', workflow.state_since,
+               'created_at', workflow.created_at,
+               'submitted_by', workflow.submitted_by,
+               'priority', workflow.priority,
+               'input', workflow.input)
+        from remand.workflows workflow
+        join remand.templates template on template.id = workflow.template_id
+       where workflow.id = given.id),
     'steps', (
-      select coalesce(json_agg(json_build_object('name', s.name, 'handler', s.handler, 'queue', s.queue,
-               'depends_on', s.depends_on, 'state', s.state, 'attempt', s.attempt, 'failures', s.failures,
-               'lost_attempts', s.lost_attempts,
-               'input', case when pg_column_size(s.input) > s.most then to_jsonb(p_cut) else s.input end,
-               'checkpoint', case when pg_column_size(s.checkpoint) > s.most then to_jsonb(p_cut)
-                                  else s.checkpoint end,
-               'failure', case when s.wide and s.state <> 'error' then s.failure - 'traceback'
-                               else s.failure end,
-               'result', case when pg_column_size(s.result) > s.most then to_jsonb(p_cut) else s.result end,
-               'started_at', s.started_at, 'ended_at', s.ended_at) order by s.position), '[]')
-        from (select x.*, count(*) over () > 16 wide,
-                     case when count(*) over () > 16 then p_bytes / count(*) over () else p_bytes end most
-                from remand.steps x where x.workflow_id = k.id) s),
+      select coalesce(
+               json_agg(
+                 json_build_object(
+                   'name', step.name,
+                   'handler', step.handler,
+                   'queue', step.queue,
+                   'depends_on', step.depends_on,
+                   'state', step.state,
+                   'attempt', step.attempt,
+                   'failures', step.failures,
+                   'lost_attempts', step.lost_attempts,
+                   'input', case when pg_column_size(step.input) > step.most then to_jsonb(p_cut)
+                                 else step.input end,
+                   'checkpoint', case when pg_column_size(step.checkpoint) > step.most then to_jsonb(p_cut)
+                                      else step.checkpoint end,
+                   'failure', case when step.wide and step.state <> 'error' then step.failure - 'traceback'
+                                   else step.failure end,
+                   'result', case when pg_column_size(step.result) > step.most then to_jsonb(p_cut)
+                                  else step.result end,
+                   'started_at', step.started_at,
+                   'ended_at', step.ended_at)
+                 order by step.position),
+               '[]')
+        from (select row.*,
+                     count(*) over () > 16 as wide,
+                     case when count(*) over () > 16 then p_bytes / count(*) over () else p_bytes end as most
+                from remand.steps row
+               where row.workflow_id = given.id) step),
     'attempts', (
-      select coalesce(json_agg(json_build_object('step', a.step, 'attempt', a.attempt, 'outcome', a.outcome,
-               'worker', w.hostname, 'started_at', a.started_at, 'ended_at', a.ended_at, 'failure', a.failure,
-               'policy', a.policy, 'decision', a.decision, 'explanation', a.explanation)
-               order by a.ended_at, a.step), '[]')
-        from (select x.* from remand.attempts x where x.workflow_id = k.id
-               order by x.ended_at desc, x.step desc limit p_attempts) a
-        left join remand.workers w on w.id = a.worker),
+      select coalesce(
+               json_agg(
+                 json_build_object(
+                   'step', attempt.step,
+                   'attempt', attempt.attempt,
+                   'outcome', attempt.outcome,
+                   'worker', worker.hostname,
+                   'started_at', attempt.started_at,
+                   'ended_at', attempt.ended_at,
+                   'failure', attempt.failure,
+                   'policy', attempt.policy,
+                   'decision', attempt.decision,
+                   'explanation', attempt.explanation)
+                 order by attempt.ended_at, attempt.step),
+               '[]')
+        from (select latest.*
+                from remand.attempts latest
+               where latest.workflow_id = given.id
+               order by latest.ended_at desc, latest.step desc
+               limit p_attempts) attempt
+        left join remand.workers worker on worker.id = attempt.worker),
     'moves', (
-      select coalesce(json_agg(json_build_object('step', m.step, 'from', m.from_state, 'event', m.event,
-               'to', m.to_state, 'at', m.at, 'by', m.by, 'reason', m.reason) order by m.at, m.seq), '[]')
-        from (select x.* from remand.moves x where x.workflow_id = k.id
-               order by x.at desc, x.seq desc limit p_moves) m),
+      select coalesce(
+               json_agg(
+                 json_build_object(
+                   'step', move.step,
+                   'from', move.from_state,
+                   'event', move.event,
+                   'to', move.to_state,
+                   'at', move.at,
+                   'by', move.by,
+                   'reason', move.reason)
+                 order by move.at, move.seq),
+               '[]')
+        from (select latest.*
+                from remand.moves latest
+               where latest.workflow_id = given.id
+               order by latest.at desc, latest.seq desc
+               limit p_moves) move),
     'left_out', json_build_array())::text
-    from unnest(p_ids) k(id)
+    from unnest(p_ids) given(id)
 $$;

@@ -1,65 +1,91 @@
--- Workflows that may be past what is allowed, or (p_warning) past the share of it that warns; p_unwarned: only those
--- that nobody was warned of. More than are, none that is left out. Range scans of live work alone: the cost is that of what is found. What a
--- person holds and what waits its turn in a queue with live workers is not looked at before its lifetime is over.
-create or replace function remand.stale_candidates(p_settings jsonb, p_now timestamptz, p_warning boolean, p_unwarned boolean default false)
+-- Workflows that may be past what is allowed, or (p_warning) past the share of it that warns; p_unwarned:
+-- only those that nobody was warned of. More than are, none that is left out. Range scans of live work alone:
+-- the cost is that of what is found. What a person holds and what waits its turn in a queue with live workers
+-- is not looked at before its lifetime is over.
+create or replace function remand.stale_candidates(
+  p_settings jsonb, p_now timestamptz, p_warning boolean, p_unwarned boolean default false)
 returns setof uuid
 language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set jit = off set search_path = pg_catalog, pg_temp as $$
 declare
-  v_live int[]; v_process timestamptz; v_retry timestamptz; v_still timestamptz; v_unheard text[];
-  v_gaps tstzmultirange := (select g.gaps from remand.queue_gaps('{}', p_settings, p_now) g);
+  -- Null, and so all of them, where no work goes on by itself.
+  v_templates int[] := nullif(array(select remand.live_templates()), '{}');
+  v_unheard text[];
+  -- What gave no sign since then is past what is allowed to steps that run, to retries, to what only waits.
+  v_process_bound timestamptz; v_retry_bound timestamptz; v_still_bound timestamptz;
+  v_gaps tstzmultirange := (select swept.gaps from remand.queue_gaps('{}', p_settings, p_now) swept);
 begin
-  with recursive live(t) as (
-    (select f.template_id from remand.workflows f where f.paused_at is null and f.state not in
-       ('complete', 'error', 'cancelled', 'resolved_manually', 'blocked_by_failures') order by f.template_id limit 1)
-    union all
-    select (select f.template_id from remand.workflows f where f.paused_at is null and f.state not in
-       ('complete', 'error', 'cancelled', 'resolved_manually', 'blocked_by_failures') and f.template_id > l.t
-       order by f.template_id limit 1) from live l where l.t is not null)
-  select array_agg(l.t) into v_live from live l where l.t is not null;
-  select p_now - make_interval(secs => min(c.in_process * s.share)), p_now - make_interval(secs => min(c.retry * s.share)),
-         p_now - make_interval(secs => min(least(c.dependencies, c.other) * s.share))
-    into v_process, v_retry, v_still
-    from remand.lifecycles(p_settings, v_live) c, lateral (select case when p_warning then c.share else 1 end share) s;
-  with recursive ready as (
-    (select q.queue from remand.run_queue q where q.phase = 'ready' order by q.queue limit 1)
-    union all
-    select (select q.queue from remand.run_queue q where q.phase = 'ready' and q.queue > r.queue order by q.queue limit 1)
-      from ready r where r.queue is not null),
-  failed as (
-    (select q.queue from remand.run_queue q where q.phase = 'failed' order by q.queue limit 1)
-    union all
-    select (select q.queue from remand.run_queue q where q.phase = 'failed' and q.queue > f.queue order by q.queue limit 1)
-      from failed f where f.queue is not null)
-  select array_agg(k.queue) into v_unheard
-    from remand.queue_life(array(select r.queue from ready r where r.queue is not null union
-                                 select f.queue from failed f where f.queue is not null), p_settings, p_now) k
-   where not k.heard and not k.paused and coalesce(k.unheard_from <= v_process, true);
+  select p_now - make_interval(secs => min(cycle.in_process * used.share)),
+         p_now - make_interval(secs => min(cycle.retry * used.share)),
+         p_now - make_interval(secs => min(least(cycle.dependencies, cycle.other) * used.share))
+    into v_process_bound, v_retry_bound, v_still_bound
+    from remand.lifecycles(p_settings, v_templates) cycle,
+         lateral (select case when p_warning then cycle.share else 1 end as share) used;
+  v_unheard := array(select remand.unheard_queues(p_settings, p_now, v_process_bound));
   -- Each search says its order of joins (offset 0): what is live has no statistics that a plan could go by.
   return query
-  select c.id
+  select candidate.id
     from (
-      select x.id from remand.lifecycles(p_settings, v_live) c, lateral (
-        select p_now - make_interval(secs => c.lifetime * case when p_warning then c.share else 1 end) bound) b, lateral (
-        select y.id from remand.workflows y where y.template_id = c.template_id and y.paused_at is null and y.state not in
-           ('complete', 'error', 'cancelled', 'resolved_manually', 'blocked_by_failures')
-           and y.created_at <= b.bound - remand.passed_over(v_gaps, b.bound, p_now)
-        offset 0) x
+      -- Past their lifetime.
+      select aged.id
+        from remand.lifecycles(p_settings, v_templates) cycle,
+             lateral (select case when p_warning then cycle.share else 1 end as share) used,
+             lateral (select p_now - make_interval(secs => cycle.lifetime * used.share) as bound) born,
+             lateral (select workflow.id
+                        from remand.workflows workflow
+                       where workflow.template_id = cycle.template_id
+                         and workflow.paused_at is null
+                         and not remand.is_final(workflow.state)
+                         and workflow.state <> 'blocked_by_failures'
+                         and workflow.created_at
+                             <= born.bound - remand.passed_over(v_gaps, born.bound, p_now)
+                      offset 0) aged
       union
-      select q.workflow_id from unnest(v_unheard) u(queue), lateral remand.claim_order(u.queue, 0, 0, p_now) l, lateral (
-        select x.workflow_id from remand.run_queue x where x.phase = 'ready' and x.queue = u.queue
-           and x.namespace = l.namespace and x.priority = l.priority and x.due_at <= v_process offset 0) q
+      -- Ready where nobody listens.
+      select ready.workflow_id
+        from unnest(v_unheard) unheard(queue),
+             lateral remand.claim_order(unheard.queue, 0, 0, p_now) lane,
+             lateral (select queued.workflow_id
+                        from remand.run_queue queued
+                       where queued.phase = 'ready'
+                         and queued.queue = unheard.queue
+                         and queued.namespace = lane.namespace
+                         and queued.priority = lane.priority
+                         and queued.due_at <= v_process_bound
+                      offset 0) ready
       union
-      select q.workflow_id from unnest(v_unheard) u(queue), lateral (
-        select x.workflow_id from remand.run_queue x
-         where x.phase = 'failed' and x.queue = u.queue and x.due_at <= v_process offset 0) q
+      -- Failed, and nobody to decide.
+      select failed.workflow_id
+        from unnest(v_unheard) unheard(queue),
+             lateral (select queued.workflow_id
+                        from remand.run_queue queued
+                       where queued.phase = 'failed'
+                         and queued.queue = unheard.queue
+                         and queued.due_at <= v_process_bound
+                      offset 0) failed
       union
-      select q.workflow_id from remand.run_queue q where q.phase = 'waiting' and q.gate is null and q.due_at <= v_retry
+      -- Retries that nobody woke.
+      select queued.workflow_id
+        from remand.run_queue queued
+       where queued.phase = 'waiting'
+         and queued.gate is null
+         and queued.due_at <= v_retry_bound
       union
-      select q.workflow_id from remand.run_queue q
-       where q.phase = 'settling' or (q.phase = 'claimed' and q.lease_until <= v_process)
+      -- Results that nobody settled, claims that nobody took back.
+      select queued.workflow_id
+        from remand.run_queue queued
+       where queued.phase = 'settling'
+          or (queued.phase = 'claimed' and queued.lease_until <= v_process_bound)
       union
-      select y.id from remand.workflows y where y.state_since <= v_still and y.state in
-        ('pending', 'initializing', 'enqueuing_steps', 'evaluating_results', 'waiting_for_dependencies')) c(id), lateral (
-      select from remand.workflows f where f.id = c.id and (not p_unwarned or f.stale_warned_at is null) offset 0) f;
+      -- States that nothing moved on.
+      select workflow.id
+        from remand.workflows workflow
+       where workflow.state_since <= v_still_bound
+         and workflow.state in ('pending', 'initializing', 'enqueuing_steps', 'evaluating_results',
+                                'waiting_for_dependencies')) candidate(id),
+         lateral (select
+                    from remand.workflows workflow
+                   where workflow.id = candidate.id
+                     and (not p_unwarned or workflow.stale_warned_at is null)
+                  offset 0) wanted;
 end $$;

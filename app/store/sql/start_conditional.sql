@@ -1,7 +1,7 @@
--- Decide on the steps that follow a failure of their parents, or any end ("after"): enqueue those whose time has come,
--- cancel those whose time cannot come, and what follows these. The caller holds the workflows' rows.
--- A parent has ended when it is final, or when it cannot run before somebody decides: it waits for what failed, or its
--- workflow failed fast. Cancelled steps may leave nothing open: such workflows are rolled up.
+-- Decide on the steps that follow a failure of their parents, or any end ("after"): enqueue those whose time
+-- has come, cancel those whose time cannot come, and what follows these. The caller holds the rows.
+-- A parent has ended when it is final, or when it cannot run before somebody decides: it waits for what
+-- failed, or its workflow failed fast. Cancelled steps may leave nothing open: such workflows are rolled up.
 -- Returns the queues that got work. Where nothing waits so, it costs one look at a partial index.
 create or replace function remand.start_conditional(p_ids uuid[], p_by text, p_now timestamptz)
 returns setof text
@@ -10,25 +10,26 @@ declare
   v_ids uuid[]; v_workflows uuid[]; v_steps text[]; v_starts boolean[]; v_queues text[] := '{}';
 begin
   v_ids := array(
-    select flow.id
-      from remand.workflows flow
-     where flow.id = any(p_ids)
-       and flow.conditional
-       and flow.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
-       and (flow.hold is null or flow.hold = 'fail_fast')
+    select workflow.id
+      from remand.workflows workflow
+     where workflow.id = any(p_ids)
+       and workflow.conditional
+       and workflow.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
+       and (workflow.hold is null or workflow.hold = 'fail_fast')
        and exists (select
                      from remand.steps step
-                    where step.workflow_id = flow.id
+                    where step.workflow_id = workflow.id
                       and step.after is not null
                       and step.state = 'pending'
-                      and (step.open_parents = 0 or flow.error_steps > 0)));
+                      and (step.open_parents = 0 or workflow.error_steps > 0)));
   while cardinality(v_ids) > 0 loop
     with recursive step as materialized (
-      select s.workflow_id, s.name, s.state, s.after, s.depends_on, s.children,
-             s.state = 'error' or (s.state = 'pending' and s.after is null and flow.hold is not null) as failed
-        from remand.workflows flow
-        join remand.steps s on s.workflow_id = flow.id
-       where flow.id = any(v_ids)),
+      select own.workflow_id, own.name, own.state, own.after, own.depends_on, own.children,
+             own.state = 'error'
+               or (own.state = 'pending' and own.after is null and workflow.hold is not null) as failed
+        from remand.workflows workflow
+        join remand.steps own on own.workflow_id = workflow.id
+       where workflow.id = any(v_ids)),
     failed as (
       select step.workflow_id, step.name, step.children
         from step
@@ -41,7 +42,9 @@ begin
          and child.state = 'pending'
          and child.after is null),
     parent as (
-      select step.workflow_id, step.name, failed.name is not null as failed, step.state = 'cancelled' as skipped,
+      select step.workflow_id, step.name,
+             failed.name is not null as failed,
+             step.state = 'cancelled' as skipped,
              failed.name is not null or step.state in ('complete', 'resolved_manually', 'cancelled') as ended
         from step
         left join failed on failed.workflow_id = step.workflow_id and failed.name = step.name),
@@ -54,37 +57,49 @@ begin
          and parent.workflow_id = step.workflow_id
          and parent.name = named.name
        group by step.workflow_id, step.name, step.after)
-    select array_agg(judged.workflow_id), array_agg(judged.name), array_agg(judged.after is not null and
-             (judged.after = 'always' or judged.one_failed))
+    select array_agg(judged.workflow_id), array_agg(judged.name),
+           array_agg(judged.after is not null and (judged.after = 'always' or judged.one_failed))
       into v_workflows, v_steps, v_starts
       from judged
      where case when judged.after is null then judged.one_skipped else judged.all_ended end;
     exit when v_workflows is null;
-    v_queues := v_queues || array(select remand.enqueue_steps(
-      array(select g.id from unnest(v_workflows, v_starts) g(id, starts) where g.starts),
-      array(select g.name from unnest(v_steps, v_starts) g(name, starts) where g.starts), p_now));
-    v_ids := array(select distinct g.id from unnest(v_workflows, v_starts) g(id, starts) where not g.starts);
+    v_queues := v_queues || array(
+      select remand.enqueue_steps(
+        array(select decided.id
+                from unnest(v_workflows, v_starts) decided(id, starts)
+               where decided.starts),
+        array(select decided.name
+                from unnest(v_steps, v_starts) decided(name, starts)
+               where decided.starts), p_now));
+    v_ids := array(
+      select distinct decided.id
+        from unnest(v_workflows, v_starts) decided(id, starts)
+       where not decided.starts);
     exit when v_ids = '{}';
     perform remand.move_steps(
-      array(select g.id from unnest(v_workflows, v_starts) g(id, starts) where not g.starts),
-      array(select g.name from unnest(v_steps, v_starts) g(name, starts) where not g.starts),
+      array(select decided.id
+              from unnest(v_workflows, v_starts) decided(id, starts)
+             where not decided.starts),
+      array(select decided.name
+              from unnest(v_steps, v_starts) decided(name, starts)
+             where not decided.starts),
       array['pending'], 'cancel', 'cancelled', p_by, 'skipped: what it follows did not come', p_now);
-    update remand.workflows flow
-       set open_steps = flow.open_steps - skipped.count
-      from (select g.id, count(*)::int as count
-              from unnest(v_workflows, v_starts) g(id, starts)
-             where not g.starts
-             group by g.id) skipped
-     where flow.id = skipped.id;
+    update remand.workflows workflow
+       set open_steps = workflow.open_steps - skipped.count
+      from (select decided.id, count(*)::int as count
+              from unnest(v_workflows, v_starts) decided(id, starts)
+             where not decided.starts
+             group by decided.id) skipped
+     where workflow.id = skipped.id;
     -- For what follows any end, or a failure, a parent that was skipped has ended.
     update remand.steps child
        set open_parents = child.open_parents - skipped.count
-      from (select g.id, behind.name, count(*)::int as count
-              from unnest(v_workflows, v_steps, v_starts) g(id, name, starts)
-              join remand.steps step on step.workflow_id = g.id and step.name = g.name,
+      from (select decided.id, behind.name, count(*)::int as count
+              from unnest(v_workflows, v_steps, v_starts) decided(id, name, starts)
+              join remand.steps step on step.workflow_id = decided.id and step.name = decided.name,
                    unnest(step.children) behind(name)
-             where not g.starts
-             group by g.id, behind.name) skipped
+             where not decided.starts
+             group by decided.id, behind.name) skipped
      where child.workflow_id = skipped.id
        and child.name = skipped.name
        and child.after is not null

@@ -7,13 +7,17 @@ declare
   v_queues text[];
 begin
   with woken as (
-    update remand.run_queue q set phase = 'ready', due_at = p_now, gate = null
-      from unnest(p_workflows, p_steps) g(w, n)
-     where q.workflow_id = g.w and q.step = g.n and q.phase = 'waiting'
-    returning q.queue)
-  select array_agg(distinct w.queue) into v_queues from woken w;
+    update remand.run_queue queued
+       set phase = 'ready', due_at = p_now, gate = null
+      from unnest(p_workflows, p_steps) given(workflow_id, step)
+     where queued.workflow_id = given.workflow_id
+       and queued.step = given.step
+       and queued.phase = 'waiting'
+    returning queued.queue)
+  select array_agg(distinct woken.queue) into v_queues from woken;
   if v_queues is null then return; end if;
-  perform remand.move_steps(p_workflows, p_steps, array['waiting_for_retry'], 'retry', 'enqueued', p_by, null, p_now);
+  perform remand.move_steps(p_workflows, p_steps, array['waiting_for_retry'], 'retry', 'enqueued', p_by, null,
+                            p_now);
   perform remand.roll_up(p_workflows, p_by, p_now);
   return query select unnest(v_queues);
 end $$;
