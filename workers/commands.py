@@ -24,9 +24,9 @@ from app.engine import submit as submitting
 from app.engine.masking import masked
 from app.engine.operate import Decided
 from app.engine.submit import SubmitRequest as Submission
-from app.store.dead_letters import find_dead_letter
+from app.resources.letters import find_dead_letter
+from app.resources.workflows import find_workflow
 from app.store.steps import steps_of
-from app.store.workflows import find_workflow
 from remand.errors import RemandError
 from workers import process
 from workers.callers import UNNAMED, admitted, who

@@ -20,8 +20,7 @@ from app.engine import redrive
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.engine.redrive import Forecast, Options, Plan, Progress
-from app.store.redrive_items import Item
-from app.store.redrives import Redrive
+from app.resources.redrives import Item, Redrive
 
 router = APIRouter(tags=["redrives"])
 _ONE = "/redrives/{redrive_id}"

@@ -8,8 +8,8 @@ from app.connections import LateBell
 from app.domain.addresses import shown
 from app.domain.errors import ConfigInvalid, HandlerNotFound
 from app.engine.rule_sets import load_books, unknown_classes
+from app.resources.database import schema, suitability
 from app.runtime import import_handlers
-from app.store import schema, suitability
 from remand.errors import RemandError
 
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from app.config import Settings
     from app.engine.context import Engine
     from app.engine.operate import Who
+    from app.resources.database import Database
     from app.runtime import Runtime
-    from app.store.session import Database
 
 __all__ = [
     "EXPLAIN", "ROOT", "RUN", "START", "USER_VARIABLE", "WORK", "After", "By", "Cli",
@@ -97,14 +97,14 @@ class Cli:
     @cached_property
     def database(self) -> Database:
         """The database, its schema checked: all that most questions need."""
-        from app.store.schema import check
+        from app.resources.database import schema
 
-        check(self._connections)
+        schema.check(self._connections)
         return self._connections
 
     @cached_property
     def _connections(self) -> Database:
-        from app.store.session import Database
+        from app.resources.database import Database
 
         url = self.settings.database_url
         assert url is not None

@@ -29,8 +29,8 @@ from app.embedded.watchdog import Watchdog
 from app.engine import access
 from app.engine.publish import publish
 from app.engine.worker_limits import live_workers
+from app.resources.database import schema
 from app.runtime import Runtime
-from app.store import schema
 
 _LOOK_SECONDS = 0.05
 

@@ -20,8 +20,8 @@ from app.domain.text import check_arguments
 from app.engine.context import Engine
 from app.engine.operate import KEEP
 from app.resources.letters import get_dead_letter
+from app.resources.workflows import get_workflow
 from app.store.steps import get_step
-from app.store.workflows import get_workflow
 from remand.redact import MASK, redact_json
 
 _DOCUMENTS = ("input", "result", "values")

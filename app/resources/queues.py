@@ -12,8 +12,9 @@ from app.engine.overview import QueueStanding
 from app.engine.queue_settings import QueueSettings, queue_settings, set_queue
 from app.resources.values import fields_of
 from app.store.dead_queues import DeadQueue
+from app.store.diagnosis import Waiting
 
-__all__ = ["DeadQueue", "Queue", "QueueChanged", "QueueSettings", "QueueSettingsChanged"]
+__all__ = ["DeadQueue", "Queue", "QueueChanged", "QueueSettings", "QueueSettingsChanged", "Waiting"]
 
 
 @dataclass(frozen=True, slots=True)

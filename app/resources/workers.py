@@ -8,9 +8,9 @@ from uuid import UUID
 
 from app.engine.context import Engine
 from app.engine.worker_limits import limits_of, live_workers
-from app.store.workers import listed
+from app.store.workers import WorkerRow, listed
 
-__all__ = ["Worker", "silent_seconds", "workers"]
+__all__ = ["Worker", "WorkerRow", "silent_seconds", "workers"]
 
 
 @dataclass(frozen=True, slots=True)

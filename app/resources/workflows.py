@@ -15,11 +15,20 @@ from app.resources.steps import Step
 from app.resources.values import fields_of
 from app.store.session import Database
 from app.store.workflow_search import WorkflowFilter, search
-from app.store.workflows import Move, Workflow, find_workflow, get_workflow, moves_of, states_of
+from app.store.workflows import (
+    Move,
+    Submitted,
+    Workflow,
+    find_workflow,
+    find_workflow_id,
+    get_workflow,
+    moves_of,
+    states_of,
+)
 
 __all__ = [
-    "Move", "Workflow", "WorkflowFilter", "find_workflow", "get_workflow", "masked", "moves_of", "search",
-    "states_of",
+    "Move", "Submitted", "Workflow", "WorkflowFilter", "find_workflow", "find_workflow_id", "get_workflow",
+    "masked", "moves_of", "search", "states_of",
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from app.engine.archive import ArchiveResult, Deferral, Planned, plan, run
 from app.engine.archive_export import Exported, drop, export, unexported
 from app.engine.archive_restore import Restored, restore, restore_period
 from app.resources.archive import ArchiveRun, ArchiveStatus, runs, status
-from app.store.workflows import find_workflow
+from app.resources.workflows import find_workflow
 
 GROUP = Group("archive", "Move finished workflows out of the way of live work, and bring them back.")
 _WAYS = {

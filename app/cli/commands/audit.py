@@ -13,7 +13,7 @@ from app.cli.arguments import read_since
 from app.cli.context import After, Cli, Group, Limit
 from app.cli.render.output import age, now, short, table
 from app.resources.audit import Filter, Written, list_page
-from app.store.workflows import find_workflow_id
+from app.resources.workflows import find_workflow_id
 
 GROUP = Group("audit", "See who decided what, when and why.")
 

@@ -15,9 +15,10 @@ from app.cli.render.rule_draft import draft
 from app.domain.errors import FingerprintNotFound, InputInvalid, StepNotFound
 from app.engine.routing import Routing
 from app.engine.rule_sets import RuleSets
-from app.store.steps import Attempt, attempts_of, get_step
-from app.store.unclassified import Unclassified, forget, list_unclassified
-from app.store.workflows import find_workflow
+from app.resources.steps import Attempt
+from app.resources.unclassified import Unclassified, forget, list_unclassified
+from app.resources.workflows import find_workflow
+from app.store.steps import attempts_of, get_step
 from remand.failure import Failure
 from remand.rejudge import explain_recorded
 

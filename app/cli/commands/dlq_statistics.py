@@ -19,12 +19,12 @@ from app.cli.context import ROOT, RUN, After, Cli, Limit
 from app.cli.render.output import age, facts, now, short_ids, span, state, table
 from app.domain.dead_letter_filter import LetterFilter
 from app.engine.worker_limits import live_workers
+from app.resources import groups
 from app.resources.breakers import breakers
 from app.resources.letters import LetterRow, triage_page
 from app.resources.overview import Count, Statistics, live_by_state, statistics
 from app.resources.queues import Queue, queues
 from app.resources.values import fields_of
-from app.store import groups
 
 _COUNTED = 10_000
 Every = Annotated[float, typer.Option("--every", min=0.2, max=3600, help="Seconds between two looks.")]

@@ -20,8 +20,8 @@ from app.engine.overview import BreakerStanding, QueueStanding
 from app.engine.sweeps import status
 from app.engine.sweeps.status import SweepState, SweepStatus
 from app.engine.worker_limits import live_workers
-from app.store.diagnosis import Waiting
-from app.store.workers import WorkerRow
+from app.resources.queues import Waiting
+from app.resources.workers import WorkerRow
 from remand.errors import RemandError
 
 OVERDUE_SECONDS = 30.0

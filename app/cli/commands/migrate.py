@@ -13,8 +13,7 @@ from app.cli.context import ROOT, RUN, Cli
 from app.cli.render.output import size, table
 from app.connections import database_of
 from app.engine.startup import await_database
-from app.store import schema, suitability
-from app.store.session import Database
+from app.resources.database import Database, schema, suitability
 
 
 @ROOT.verb(

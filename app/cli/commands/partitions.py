@@ -15,7 +15,7 @@ from app.cli.render.wording import command, next_steps
 from app.domain.partition_check import MANY, DefaultRows
 from app.engine.partitions import Listed, faults, listed
 from app.engine.sweeps.partitions import partitions
-from app.store.new_periods import Patience
+from app.resources.partitions import Patience
 
 GROUP = Group("partitions", "See by which periods the live tables are divided; create those to come.")
 _ANY_NUMBER = 2**31 - 2

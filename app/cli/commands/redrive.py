@@ -23,7 +23,7 @@ from app.domain.redrive import ACTIVE, ItemState, RedriveState, RedriveVerb
 from app.engine import redrive as engine
 from app.engine.operate import Who
 from app.engine.redrive import Forecast, Options, Plan
-from app.store.redrives import Redrive
+from app.resources.redrives import Redrive
 
 GROUP = Group("dlq redrive", "Deal with many dead letters at once: plan, canary, rate, result of each.")
 LOOK_SECONDS = 1.0

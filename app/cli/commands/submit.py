@@ -17,7 +17,7 @@ from app.cli.render.output import short, state
 from app.cli.render.wording import command, next_steps
 from app.domain.states import WorkflowState
 from app.engine.submit import SubmitRequest, submit_many
-from app.store.workflows import Submitted
+from app.resources.workflows import Submitted
 
 MOST_AT_ONCE = 100_000
 

@@ -26,8 +26,8 @@ from app.embedded.processes import ProcessExit
 from app.embedded.stack import Endpoints
 from app.engine import access
 from app.engine.operate import Who
+from app.resources.database import schema
 from app.runtime import import_handlers
-from app.store import schema
 from remand.errors import RemandError
 from remand.redact import redact_text
 

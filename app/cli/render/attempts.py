@@ -11,7 +11,7 @@ from rich.text import Text
 
 from app.cli.render.drawing import failure_line
 from app.cli.render.output import age, now, span, state, table
-from app.store.steps import Attempt
+from app.resources.steps import Attempt
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks, too.")]
 

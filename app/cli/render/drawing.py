@@ -12,7 +12,7 @@ from app.cli.render.dag import Node, draw
 from app.cli.render.output import age, now, span, state, style, table
 from app.cli.render.wording import held_by
 from app.domain.states import StepState
-from app.store.steps import Step
+from app.resources.steps import Step
 
 SYMBOLS: Mapping[StepState, str] = {
     StepState.PENDING: "○",

@@ -11,8 +11,7 @@ from rich.text import Text
 from app.cli.render.output import age, facts, now, short, short_ids, span, state, table
 from app.cli.render.wording import counted
 from app.engine.redrive import Forecast, Plan, Progress, Wait
-from app.store.redrive_items import Item, NewError
-from app.store.redrives import Redrive
+from app.resources.redrives import Item, NewError, Redrive
 
 
 def planned(plan: Plan) -> list[RenderableType]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.store.steps import Attempt
+from app.resources.steps import Attempt
 
 MOST_ROWS = 60
 WIDTH, LABEL, ROW = 900, 180, 24

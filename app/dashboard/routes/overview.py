@@ -10,10 +10,10 @@ from starlette.responses import Response
 from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
 from app.engine.worker_limits import live_workers
+from app.resources import groups
 from app.resources.breakers import breakers
 from app.resources.overview import ended_lately, live_by_state, longest_standing, statistics
 from app.resources.queues import queues
-from app.store import groups
 from app.web.identity import require
 
 router = APIRouter()

@@ -1,0 +1,6 @@
+"""The database of the site and its schema, for the commands that look after them."""
+
+from app.store import schema, suitability
+from app.store.session import Database
+
+__all__ = ["Database", "schema", "suitability"]
