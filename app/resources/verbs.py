@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from app.domain.access import Permission
+from app.domain.errors import InputInvalid
 from app.domain.states import GroupState
 
 Noun = Literal["letter", "group", "step", "workflow"]
@@ -40,6 +41,12 @@ class Argument:
     def of_engine(self) -> str:
         """The name of the engine's parameter."""
         return self.parameter or self.name
+
+    def checked(self, value: Any) -> Any:
+        """Return a value of it that came through any door. Raises InputInvalid: it is no object of JSON."""
+        if self.kind == "object" and not isinstance(value, dict):
+            raise InputInvalid(f"{self.name} is no object", hint='as {"ticket": 417}')
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +81,8 @@ class Verb:
     """The Celery task and the method of the client, which have one name; empty: there is none."""
 
     def act(self, engine: Any, key: tuple[Any, ...], who: Any, given: Mapping[str, Any]) -> Any:
-        """Do it. Raises as the function of the engine does."""
-        taken = {one.of_engine: given[one.name] for one in self.arguments if one.name in given}
+        """Do it. Raises as the function of the engine does, and InputInvalid for an object that is none."""
+        taken = {one.of_engine: one.checked(given[one.name]) for one in self.arguments if one.name in given}
         return self.function(engine, *key, who=who, **taken)
 
     @property
