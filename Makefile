@@ -145,6 +145,7 @@ check: check-lint check-types check-layers test-unit ## Rules, format, types, la
 check-lint: install
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tools.sqllint
 
 check-types: install
 	@$(BIN)/mypy
