@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from typing import Any
@@ -144,7 +145,8 @@ def test_two_branches_that_die_in_one_batch_share_an_entry(harness: Harness) -> 
 def test_the_same_thing_is_not_moved_twice(harness: Harness) -> None:
     workflow_id = died(harness)
     letter = harness.open_letter(workflow_id)
-    values = {name: getattr(letter, name) for name in dead_letters.DeadLetter.__slots__ if name != "id"}
+    names = {field.name for field in dataclasses.fields(dead_letters.DeadLetter)} - {"id"}
+    values = {name: getattr(letter, name) for name in names}
     cancel(harness.engine, workflow_id, Who("ann"))
 
     with harness.database.begin() as connection:
