@@ -25,8 +25,8 @@ from app.engine.masking import masked
 from app.engine.operate import Decided
 from app.engine.submit import SubmitRequest as Submission
 from app.resources.letters import find_dead_letter
+from app.resources.steps import steps_of
 from app.resources.workflows import find_workflow
-from app.store.steps import steps_of
 from remand.errors import RemandError
 from workers import process
 from workers.callers import UNNAMED, admitted, who
@@ -146,7 +146,7 @@ def get(workflow_id: str, steps: bool = False) -> JSON:
     if steps:
         answer["steps"] = {
             step.name: {"state": str(step.state), "attempt": step.attempt, "result": step.result}
-            for step in (masked(one, secret) for one in steps_of(database, workflow.id))
+            for step in steps_of(database, workflow.id, secret)
         }
     return answer
 

@@ -14,9 +14,8 @@ from starlette.responses import Response
 
 from app.api.responses import answer
 from app.engine.context import Engine
-from app.store import idempotency
-from app.store.idempotency import Answered
-from app.store.ids import new_id
+from app.resources import idempotency
+from app.resources.idempotency import Answered, new_id
 from app.web.identity import signed_in
 
 REPLAYED = "Idempotency-Replayed"

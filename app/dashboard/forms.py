@@ -20,8 +20,8 @@ from app.domain.text import check_arguments
 from app.engine.context import Engine
 from app.engine.operate import KEEP
 from app.resources.letters import get_dead_letter
+from app.resources.steps import stored_step
 from app.resources.workflows import get_workflow
-from app.store.steps import get_step
 from remand.redact import MASK, redact_json
 
 _DOCUMENTS = ("input", "result", "values")
@@ -83,7 +83,7 @@ def edited_input(engine: Engine, workflow_id: UUID, step: str, given: Mapping[st
     """
     if "input" not in given:
         return KEEP
-    step_as_it_is = get_step(engine.database, workflow_id, step)
+    step_as_it_is = stored_step(engine.database, workflow_id, step)
     original = (
         step_as_it_is.input
         if step_as_it_is.has_own_input

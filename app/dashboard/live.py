@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from app.engine.context import Engine
-from app.store import change_mark
+from app.resources.overview import change_mark
 
 LOOK_SECONDS = 2.0
 KEEP_ALIVE_SECONDS = 20.0
@@ -41,7 +41,7 @@ class Live:
         """Return a name of the state of the site, at most a second old: another when something changed."""
         async with self._lock:
             if time.monotonic() >= self._until:
-                seen = await anyio.to_thread.run_sync(change_mark.take, self._engine.database)
+                seen = await anyio.to_thread.run_sync(change_mark, self._engine.database)
                 self._mark = hashlib.blake2b(repr(seen).encode(), digest_size=8).hexdigest()
                 self._until = time.monotonic() + LOOK_SECONDS / 2
             return self._mark

@@ -11,7 +11,7 @@ from app.domain.access import Permission
 from app.domain.errors import NotFound
 from app.engine import dead_queues, overview
 from app.engine.context import Engine
-from app.store import lookup
+from app.resources import lookup
 from app.web.identity import Caller
 
 _SHORTEST: Final = 4

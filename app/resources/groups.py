@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from app.domain.errors import GroupNotFound
 from app.engine import groups as engine_groups
 from app.engine.context import Engine
 from app.engine.suggest import Suggestion, suggestions
@@ -23,6 +24,8 @@ from app.store.groups import (
     notes_of_group,
     trends,
 )
+from app.store.ids import find_id
+from app.store.session import Database
 
 __all__ = [
     "Group", "GroupFilter", "find_group", "fold", "get_group", "list_lines", "list_page", "suggestions",
@@ -73,3 +76,12 @@ def show(engine: Engine, group_id: UUID) -> GroupShown:
         suggestions=suggestions(engine, group_id),
         verbs=[verb.name for verb in verbs.possible("group", found.group)],
     )
+
+
+def find_group_id(database: Database, typed: str) -> UUID:
+    """Return the id of a group from enough of either end of it. Transaction: own.
+
+    Raises:
+        GroupNotFound, AmbiguousId: it fits nothing, or several.
+    """
+    return find_id(database, "dead_letter_groups", typed, GroupNotFound)

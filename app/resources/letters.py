@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.domain.dead_letter_filter import LetterFilter
+from app.domain.errors import DeadLetterNotFound
 from app.engine.context import Engine
 from app.engine.decided import Decided
 from app.engine.masking import masked
@@ -16,6 +17,7 @@ from app.resources.values import fields_of
 from app.store.dead_letter_json import list_lines, triage_lines
 from app.store.dead_letter_search import count, list_page, triage_page
 from app.store.dead_letters import DeadLetter, LetterRow, Note, find_dead_letter, get_dead_letter, notes_of
+from app.store.ids import find_id
 from app.store.session import Database
 from app.store.steps import Attempt, attempts_of
 
@@ -82,3 +84,12 @@ def open_letter_of(database: Database, workflow_id: UUID) -> LetterRow | None:
     """Return the open letter of a workflow, None if it has none. Transaction: own."""
     found = list_page(database, LetterFilter(workflow_id=workflow_id), limit=1).items
     return found[0] if found else None
+
+
+def find_letter_id(database: Database, typed: str) -> UUID:
+    """Return the id of a letter from enough of either end of it. Transaction: own.
+
+    Raises:
+        DeadLetterNotFound, AmbiguousId: it fits nothing, or several.
+    """
+    return find_id(database, "dead_letters", typed, DeadLetterNotFound)

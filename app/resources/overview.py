@@ -1,7 +1,10 @@
 """How the site stands, as every door shows it: figures of live work and of the last minutes."""
 
 from app.engine.statistics import Statistics, statistics
+from app.store.change_mark import take as change_mark
 from app.store.live_work import ended_lately, live_by_state, longest_standing
 from app.store.statistics import Count
 
-__all__ = ["Count", "Statistics", "ended_lately", "live_by_state", "longest_standing", "statistics"]
+__all__ = [
+    "Count", "Statistics", "change_mark", "ended_lately", "live_by_state", "longest_standing", "statistics",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Steps and attempts, as every door shows them."""
+"""Steps and attempts, as every door shows them; `stored_...` are not masked: the caller does that."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from uuid import UUID
 
 from app.engine.decided import Decided
 from app.engine.masking import masked
-from app.store import steps as store
 from app.store.session import Database
 from app.store.steps import Attempt, Step
+from app.store.steps import attempts_of as stored_attempts
+from app.store.steps import get_step as stored_step
+from app.store.steps import steps_of as stored_steps
 
-__all__ = ["Attempt", "Step"]
+__all__ = ["Attempt", "Step", "stored_attempts", "stored_step", "stored_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +34,14 @@ class StepDecision(Decided):
 
 def steps_of(database: Database, workflow_id: UUID, secret: Sequence[str]) -> list[Step]:
     """Return the steps of a workflow in the order of their template, masked. Transaction: own."""
-    return [masked(step, secret) for step in store.steps_of(database, workflow_id)]
+    return [masked(step, secret) for step in stored_steps(database, workflow_id)]
 
 
 def attempts_of(
     database: Database, workflow_id: UUID, secret: Sequence[str], step: str | None = None
 ) -> list[Attempt]:
     """Return the attempts of a workflow, or of one step, in order, masked. Transaction: own."""
-    return [masked(attempt, secret) for attempt in store.attempts_of(database, workflow_id, step)]
+    return [masked(attempt, secret) for attempt in stored_attempts(database, workflow_id, step)]
 
 
 def get_step(database: Database, workflow_id: UUID, name: str, secret: Sequence[str]) -> Step:
@@ -48,7 +50,7 @@ def get_step(database: Database, workflow_id: UUID, name: str, secret: Sequence[
     Raises:
         StepNotFound: the workflow has no step of that name.
     """
-    return masked(store.get_step(database, workflow_id, name), secret)
+    return masked(stored_step(database, workflow_id, name), secret)
 
 
 def show(database: Database, workflow_id: UUID, name: str, secret: Sequence[str]) -> StepShown:

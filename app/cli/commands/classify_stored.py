@@ -15,10 +15,9 @@ from app.cli.render.rule_draft import draft
 from app.domain.errors import FingerprintNotFound, InputInvalid, StepNotFound
 from app.engine.routing import Routing
 from app.engine.rule_sets import RuleSets
-from app.resources.steps import Attempt
+from app.resources.steps import Attempt, stored_attempts, stored_step
 from app.resources.unclassified import Unclassified, forget, list_unclassified
 from app.resources.workflows import find_workflow
-from app.store.steps import attempts_of, get_step
 from remand.failure import Failure
 from remand.rejudge import explain_recorded
 
@@ -31,8 +30,8 @@ def show_attempt(cli: Cli, books: RuleSets, workflow: str, step: str, number: in
         InputInvalid: it did not fail.
     """
     found = find_workflow(cli.database, workflow)
-    get_step(cli.database, found.id, step)
-    attempt = _attempt(attempts_of(cli.database, found.id, step), step, number)
+    stored_step(cli.database, found.id, step)
+    attempt = _attempt(stored_attempts(cli.database, found.id, step), step, number)
     failure = Failure.from_json(attempt.failure or {})
     template = cli.engine.templates.get(found.template_id).template
     book = books.of(template, step)

@@ -14,10 +14,11 @@ from app.cli.arguments import read_since
 from app.cli.context import Cli
 from app.cli.render.output import now
 from app.domain.dead_letter_filter import OPEN, LetterFilter
-from app.domain.errors import DeadLetterNotFound, GroupNotFound, InputInvalid
+from app.domain.errors import InputInvalid
 from app.domain.redrive import RedriveVerb
 from app.domain.states import DeadReason
-from app.store.ids import find_id
+from app.resources.groups import find_group_id
+from app.resources.letters import find_letter_id
 
 Letters = Annotated[
     list[str] | None,
@@ -109,7 +110,7 @@ def selection(
         template or "",
         statuses=OPEN,
         ids=_ids(cli, letters or ()),
-        group_id=find_id(cli.database, "dead_letter_groups", group, GroupNotFound) if group else None,
+        group_id=find_group_id(cli.database, group) if group else None,
         step=step,
         error_class=error,
         reasons=tuple(opened_for or ()),
@@ -136,7 +137,7 @@ def _id(cli: Cli, word: str) -> UUID:
     try:
         return UUID(word)
     except ValueError:
-        return find_id(cli.database, "dead_letters", word, DeadLetterNotFound)
+        return find_letter_id(cli.database, word)
 
 
 def stages(given: str | None) -> tuple[int, ...]:

@@ -17,13 +17,12 @@ from app.domain.access import Permission
 from app.domain.errors import WorkflowNotFound
 from app.engine.context import Engine
 from app.resources import groups, letters
+from app.resources.audit import Filter
+from app.resources.audit import list_page as audited
 from app.resources.letters import DeadLetter, LetterFilter
-from app.resources.steps import Step
+from app.resources.steps import Step, stored_steps
 from app.resources.verbs import Verb, possible
-from app.store.audit import Filter
-from app.store.audit import list_page as audited
-from app.store.steps import steps_of
-from app.store.workflows import get_workflow
+from app.resources.workflows import get_workflow
 from app.web.identity import require
 
 router = APIRouter()
@@ -73,7 +72,7 @@ def investigation(request: Request, letter_id: UUID) -> Response:
         engine.database, LetterFilter(statuses=(), group_id=letter.group_id), limit=_SIMILAR + 1
     )
     step = next(
-        (one for one in steps_of(engine.database, letter.workflow_id) if one.name == letter.step), None
+        (one for one in stored_steps(engine.database, letter.workflow_id) if one.name == letter.step), None
     )
     return show(
         request,

@@ -23,10 +23,9 @@ from app.domain.states import WorkflowState
 from app.engine.context import Engine
 from app.resources import letters, workflows
 from app.resources.letters import LetterFilter, LetterRow
-from app.resources.steps import Step
+from app.resources.steps import Step, stored_attempts, stored_steps
 from app.resources.verbs import Noun, Verb, possible, verb_of, verbs_of
 from app.resources.workflows import Workflow, WorkflowFilter, find_workflow, get_workflow, moves_of
-from app.store.steps import attempts_of, steps_of
 from app.web.identity import require
 
 router = APIRouter()
@@ -107,12 +106,12 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
     caller = _READ(request)
     engine = engine_of(request)
     workflow = get_workflow(engine.database, workflow_id)
-    steps = steps_of(engine.database, workflow_id)
+    steps = stored_steps(engine.database, workflow_id)
     chosen = request.query_params.get("step")
     step = next((one for one in steps if one.name == chosen), None)
     given = request.query_params.get("from", "")
     first = int(given) if given.isascii() and given.isdecimal() and len(given) < _DIGITS else 0
-    attempts = attempts_of(engine.database, workflow_id)
+    attempts = stored_attempts(engine.database, workflow_id)
     by_state = Counter(str(one.state) for one in steps)
     wanted = request.query_params.get("state", "")
     chosen_state = wanted if wanted in by_state else ""

@@ -1,0 +1,5 @@
+"""What has an id or a name that somebody typed, of whatever noun. Bounded: a few queries by index."""
+
+from app.store.lookup import group_of, ids_like, is_worker
+
+__all__ = ["group_of", "ids_like", "is_worker"]
