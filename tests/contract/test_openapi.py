@@ -27,6 +27,24 @@ def test_the_page_of_the_reference_is_that_of_the_code() -> None:
     assert (ROOT / "docs/reference/api.md").read_text() == pages.noted(http_api.page(MADE)), "run `make docs`"
 
 
+def test_the_shapes_of_public_json_are_those_on_record() -> None:
+    record = (ROOT / "docs/reference/shapes.json").read_text()
+
+    assert record == http_api.shapes(MADE), (
+        "public JSON changes: run `make docs`, and tell of it in CHANGELOG.md"
+    )
+
+
+def test_a_field_called_like_prose_is_on_record() -> None:
+    made = {
+        "components": {
+            "schemas": {"A": {"title": "A", "properties": {"title": {"type": "string", "title": "T"}}}}
+        }
+    }
+
+    assert json.loads(http_api.shapes(made)) == {"A": {}, "A.title": {"type": "string"}}
+
+
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=lambda one: str(one)[:60])
 def test_an_operation_says_what_it_does_and_how_it_fails(
     method: str, path: str, operation: dict[str, Any]

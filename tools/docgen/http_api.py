@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,10 +11,45 @@ from app.api.openapi import document
 from app.config import Settings
 from app.runtime import Runtime
 
+_PROSE = frozenset({"description", "title", "examples", "example", "summary"})
+
 
 def http_api() -> str:
     """Return the page."""
-    return page(document(build(Runtime(Settings(database_url="postgresql://nobody@127.0.0.1:1/none")))))
+    return page(_document())
+
+
+def json_shapes() -> str:
+    """Return the shapes of all public JSON, without prose: whatever changes here, users see."""
+    return shapes(_document())
+
+
+def shapes(made: dict[str, Any]) -> str:
+    """Return the shapes of an OpenAPI document as JSON text, one line a key."""
+    lines = []
+    for name, schema in sorted(made["components"]["schemas"].items()):
+        bare = _bare(schema)
+        fields = bare.pop("properties", {})
+        lines += [_line(name, bare), *(_line(f"{name}.{field}", of) for field, of in sorted(fields.items()))]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _line(name: str, shape: Any) -> str:
+    return f"{json.dumps(name)}: {json.dumps(shape, sort_keys=True)}"
+
+
+def _bare(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_bare(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    fields = {name: _bare(part) for name, part in schema.get("properties", {}).items()}
+    kept = {key: _bare(part) for key, part in schema.items() if key not in _PROSE and key != "properties"}
+    return {**kept, "properties": fields} if fields else kept
+
+
+def _document() -> dict[str, Any]:
+    return document(build(Runtime(Settings(database_url="postgresql://nobody@127.0.0.1:1/none"))))
 
 
 def page(made: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ from app.telemetry.metrics import METRICS
 from app.web import errors as web_errors
 from remand.errors import RemandError
 from tools.docgen import command_words
-from tools.docgen.http_api import http_api
+from tools.docgen.http_api import http_api, json_shapes
 from tools.docgen.rules import classification
 from tools.docgen.states import state_machines
 from tools.docgen.template import template
@@ -236,7 +236,8 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
 
 def pages() -> dict[Path, str]:
     """Return every generated page: path from the root of the repository → text."""
-    return {DOCS / name: noted(make()) for name, make in PAGES.items()}
+    written = {DOCS / name: noted(make()) for name, make in PAGES.items()}
+    return {**written, DOCS / "reference/shapes.json": json_shapes()}
 
 
 def noted(text: str) -> str:
