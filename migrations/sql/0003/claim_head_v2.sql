@@ -16,8 +16,10 @@ begin
   select gates.gated, gates.paused into v_gated, v_paused from remand.queue_gates(p_queue) gates;
   if v_paused then return; end if;
 
-  for v_lane in select *
-    from remand.claim_order(p_queue, 0, 0, v_now) loop
+  for v_lane in
+    select *
+      from remand.claim_order(p_queue, 0, 0, v_now)
+  loop
     select taken.workflows[1], taken.steps[1] into v_workflow, v_step
       from remand.claim_lane(
         p_queue, v_lane.namespace, v_lane.priority, false, 1, v_gated, '{}', '{}', v_now) taken;
