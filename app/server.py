@@ -28,10 +28,10 @@ from app.runtime import Runtime
 from app.stderr import complain_of
 from app.telemetry import configure_logging, log, metrics_buffer
 from app.web import errors, login, metrics
-from app.web.boundary import Boundary
-from app.web.door import protocol
-from app.web.gate import Gate
-from app.web.place import Place
+from app.web.auth_middleware import Gate
+from app.web.connection_limits import protocol
+from app.web.response_middleware import Boundary
+from app.web.reverse_proxy import Place
 from remand.errors import RemandError
 
 _BACKLOG = 256

@@ -13,15 +13,33 @@ from starlette.staticfiles import StaticFiles
 
 from app.dashboard import forms
 from app.dashboard.live import Live
-from app.dashboard.routes import dead_queues, groups, letters, overview, redrives, site, workflows
+from app.dashboard.routes import (
+    archive,
+    audit,
+    breakers,
+    dead_queues,
+    groups,
+    letters,
+    overview,
+    queues,
+    redrives,
+    staleness,
+    sweeps,
+    templates,
+    workers,
+    workflows,
+)
 from app.dashboard.views import show
 from app.runtime import Runtime
 from app.web import errors, pages
 from app.web.identity import caller_of, signed_in, wants_json
-from app.web.place import base_of, within
+from app.web.reverse_proxy import base_of, within
 
 _STATIC = Path(__file__).parent / "static"
-_NOUNS = (overview, groups, letters, redrives, workflows, dead_queues, site)
+_NOUNS = (
+    overview, groups, letters, redrives, workflows, dead_queues, queues, workers, sweeps, archive, staleness,
+    breakers, templates, audit,
+)  # fmt: skip
 
 
 def build(runtime: Runtime) -> FastAPI:

@@ -17,9 +17,10 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from app.domain.access import Permission
 from app.engine.context import Engine
-from app.resources.wording import ago, short, span, tone, words
+from app.resources.state_tones import tone, words
+from app.resources.wording import ago, short, span
 from app.web.identity import Caller, signed_in
-from app.web.place import base_of, rooted
+from app.web.reverse_proxy import base_of, rooted
 from remand.redact import redact_json, redact_text
 
 _HERE: Final = Path(__file__).parent

@@ -13,7 +13,8 @@ from typing import TypeAlias, assert_never
 
 from app.config.notify import NotifyTarget
 from app.domain.errors import NotifyUnfit
-from app.domain.notification_messages import (
+from app.domain.notifications import DeliveryState
+from app.domain.webhook_messages import (
     SHOWN,
     Delivered,
     Message,
@@ -25,7 +26,6 @@ from app.domain.notification_messages import (
     headers,
     wait,
 )
-from app.domain.notifications import DeliveryState
 from app.engine.context import Engine
 from app.engine.webhook import post
 from app.store import notification_outbox

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from app.config.notify import NotifyTarget
 from app.domain.errors import IllegalMove, NotificationNotFound, TargetNotFound
-from app.domain.notification_messages import TEST, Message, Outcome, Told
 from app.domain.notifications import DeliveryState
+from app.domain.webhook_messages import TEST, Message, Outcome, Told
 from app.engine.context import Engine
 from app.engine.notification_delivery import Post, send_once
 from app.engine.operate import Who

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -14,14 +13,11 @@ from app.domain.labels import check_labels
 from app.domain.template import Template, identity_key, validate_input
 from app.domain.text import check_text
 from app.engine.context import Engine
-from app.store.ids import instant_of, new_id
+from app.engine.workflow_ids import workflow_id
 from app.store.templates import PublishedTemplate
 from app.store.workflows import NewWorkflow, Submitted, insert_workflows
 from app.telemetry import log, traces
 
-CLOCKS_DIFFER = timedelta(days=1)
-EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
-"""Before it nobody made a UUIDv7: a machine without a clock of its own begins in 1970 or 2000."""
 CHUNK = 500
 """Workflows stored by one statement; a larger submit is several of them in order."""
 
@@ -82,33 +78,12 @@ def _new_workflow(
     if request.priority is not None and not 0 <= request.priority <= 9:
         raise InputInvalid(f"priority {request.priority} is not 0 to 9", details={"position": position})
     return NewWorkflow(
-        _id(request.id, position),
+        workflow_id(request.id, position),
         validate_input(template, request.input, engine.settings.input_max_bytes),
         identity_key(template, request.input, request.key),
         template.priority if request.priority is None else request.priority,
         tuple(check_labels(request.tags, "tag")),
     )
-
-
-def _id(given: UUID | None, position: int) -> UUID:
-    """Return the id of a workflow: a new one, or the one given, whose time must be near ours."""
-    made = new_id()
-    if given is None:
-        return made
-    wrong = None
-    if given.version != 7:
-        wrong = f"of version {given.version}: ids are UUIDv7, which sort by time"
-    elif instant_of(given) > instant_of(made) + CLOCKS_DIFFER:
-        wrong = f"of {instant_of(given):%Y-%m-%d}, which is to come"
-    elif instant_of(given) < EARLIEST:
-        wrong = f"of {instant_of(given):%Y-%m-%d}, when there were none"
-    if wrong is not None:
-        raise InputInvalid(
-            f"id {given} is {wrong}",
-            hint="make ids with a clock that is right: they say where a workflow is stored",
-            details={"position": position},
-        )
-    return given
 
 
 def _log(published: PublishedTemplate, answers: Sequence[Submitted]) -> None:

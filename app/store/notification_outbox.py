@@ -15,8 +15,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from app.domain.notification_messages import Message, Told
 from app.domain.notifications import DeliveryState
+from app.domain.webhook_messages import Message, Told
 from app.store.ids import new_id
 from app.store.tables import notification_targets, notifications
 

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 
 from app.config.web import WebSettings
 from app.domain.errors import HostRefused, NotAllowed
-from app.web.place import asked_for
+from app.web.reverse_proxy import asked_for
 
 ANY = "*"
 _PORTS = {"http": 80, "https": 443}

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse
 
-from app.web.place import base_of, rooted
+from app.web.reverse_proxy import base_of, rooted
 
 HOME: Final = "/"
 _PAGES: Final = Environment(

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from app.config.notify import NotifyTarget
-from app.domain.notification_messages import Delivered, Outcome, TryAgain
 from app.domain.notifications import Notice, NotificationKind
+from app.domain.webhook_messages import Delivered, Outcome, TryAgain
 from app.engine.enqueue_notifications import enqueue_many
 from app.engine.notification_delivery import claim, deliver
 from app.engine.sweeps.notify import NotifyResult, notify

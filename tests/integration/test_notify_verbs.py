@@ -15,8 +15,8 @@ import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
 from app.domain.access import Role
 from app.domain.errors import IllegalMove, InputInvalid, NotificationNotFound, TargetNotFound
-from app.domain.notification_messages import Delivered, TryAgain
 from app.domain.notifications import DeliveryState, Notice, NotificationKind
+from app.domain.webhook_messages import Delivered, TryAgain
 from app.engine import notification_targets
 from app.engine.enqueue_notifications import enqueue_many
 from app.engine.operate import Who

@@ -30,9 +30,9 @@ from app.config import Settings
 from app.connections import LateBell, with_urls
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import BrokerUnreachable, ConfigInvalid, InputTooLarge, TemplateNotFound
-from app.domain.notification_messages import TryAgain
 from app.domain.notifications import Notice, NotificationKind
 from app.domain.queues import BUILT_IN
+from app.domain.webhook_messages import TryAgain
 from app.engine import redrive
 from app.engine.attempt_counter import AttemptCounter
 from app.engine.breakers import Breakers

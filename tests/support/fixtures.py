@@ -185,5 +185,5 @@ def no_umask() -> Iterator[None]:
 @pytest.fixture
 def ids_of_any_month(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let tests submit under ids of any year, as a client with a wild clock once could."""
-    monkeypatch.setattr("app.engine.submit.CLOCKS_DIFFER", timedelta(days=365_000))
-    monkeypatch.setattr("app.engine.submit.EARLIEST", datetime(1970, 1, 1, tzinfo=UTC))
+    monkeypatch.setattr("app.engine.workflow_ids.CLOCKS_DIFFER", timedelta(days=365_000))
+    monkeypatch.setattr("app.engine.workflow_ids.EARLIEST", datetime(1970, 1, 1, tzinfo=UTC))

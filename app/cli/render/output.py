@@ -20,7 +20,8 @@ from app.cli.render.listing import Facts, Listing
 from app.cli.streams import print_json
 from app.domain.page import Page
 from app.domain.printable import printable
-from app.resources.wording import Tone, age, ahead, now, short, short_ids, span, tone
+from app.resources.state_tones import Tone, tone
+from app.resources.wording import age, ahead, now, short, short_ids, span
 
 __all__ = [
     "Output", "age", "ahead", "facts", "json_text", "now", "short", "short_ids", "size", "span", "state",

@@ -17,8 +17,8 @@ from functools import partial
 from typing import Final
 
 from app.config.notify import NotifyTarget
-from app.domain.notification_messages import Delivered
 from app.domain.notifications import Notice, NotificationKind
+from app.domain.webhook_messages import Delivered
 from app.engine.context import Engine
 from app.engine.dead_letter_notifications import told_of_growth
 from app.engine.enqueue_notifications import enqueue_many, wanted

@@ -17,7 +17,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.config.web import WebSettings
-from app.web.strict import StrictConnection
+from app.web.strict_http import StrictConnection
 
 _RECOGNISED = "remand.recognised"
 _GRACE_SECONDS = 5.0

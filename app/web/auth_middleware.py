@@ -19,7 +19,7 @@ from app.domain.access import csrf_token
 from app.domain.errors import NotAllowed, NotSignedIn
 from app.engine import signin
 from app.runtime import Runtime
-from app.web import body, cookies, door, errors, hosts, pages
+from app.web import body, connection_limits, cookies, errors, hosts, pages
 from app.web.identity import Caller, remember, wants_json
 from remand.errors import RemandError
 
@@ -79,7 +79,7 @@ class Gate:
         caller = None if public else await self._recognise(request)
         remember(request, caller)
         if caller is not None:
-            door.recognised(request.scope)
+            connection_limits.recognised(request.scope)
         elif not public:
             raise NotSignedIn("nobody is signed in", hint="send `Authorization: Bearer rmd_…`, or sign in")
         if request.method in _READS:

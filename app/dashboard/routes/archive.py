@@ -1,0 +1,21 @@
+"""The page of the archive: what it holds, what was moved last."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.dashboard.views import engine_of, show
+from app.domain.access import Permission
+from app.resources import archive
+from app.web.identity import require
+
+router = APIRouter()
+_RUNS = 50
+
+
+@router.get("/archive")
+def archive_page(request: Request) -> Response:
+    """Show what the archive holds, and what was moved last."""
+    require(Permission.QUEUES_READ)(request)
+    return show(request, "archive.html", archive=archive.status(engine_of(request).database, _RUNS))

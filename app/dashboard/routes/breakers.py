@@ -1,0 +1,39 @@
+"""The page of breakers: which dependencies are down, and opening and closing by hand."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from app.dashboard import forms
+from app.dashboard.views import done, engine_of, show
+from app.domain.access import Permission
+from app.resources import breakers
+from app.web.identity import require
+
+router = APIRouter()
+
+
+@router.get("/breakers")
+def breakers_page(request: Request) -> Response:
+    """Show the breakers: which dependencies are down, what they hold."""
+    require(Permission.BREAKERS_READ)(request)
+    every = "all" in request.query_params
+    return show(
+        request, "breakers.html", breakers=breakers.breakers(engine_of(request), unmoved=every), every=every
+    )
+
+
+@router.post("/breakers/{verb}")
+async def change_breaker(request: Request, verb: str) -> Response:
+    """Open, close or reset a breaker; its name is in the form, for it may hold slashes."""
+    caller = require(Permission.BREAKERS_WRITE)(request)
+    given = await forms.read(request)
+    act = breakers.VERBS.get(verb)
+    if act is None:
+        raise HTTPException(404)
+    name, who = given.get("name", ""), caller.who(given.get("reason"))
+    await run_in_threadpool(act, engine_of(request), name, who)
+    return done(request, "/breakers", f"The breaker of {name}: {verb}.")

@@ -1,0 +1,20 @@
+"""The page of sweeps: what runs by itself, and whether it does."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.dashboard.views import engine_of, show
+from app.domain.access import Permission
+from app.resources.sweeps import sweeps
+from app.web.identity import require
+
+router = APIRouter()
+
+
+@router.get("/sweeps")
+def sweeps_page(request: Request) -> Response:
+    """Show what runs by itself: when each sweep last went well, and why not since."""
+    require(Permission.QUEUES_READ)(request)
+    return show(request, "sweeps.html", sweeps=sweeps(engine_of(request)))

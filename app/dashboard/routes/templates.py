@@ -1,0 +1,59 @@
+"""The pages of templates: what is published, and pausing it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from app.dashboard import forms
+from app.dashboard.drawing import graph
+from app.dashboard.views import done, engine_of, show
+from app.domain.access import Permission
+from app.engine import operate
+from app.resources import templates
+from app.web.identity import require
+
+router = APIRouter()
+
+
+@router.get("/templates")
+def templates_page(request: Request) -> Response:
+    """Show the published templates, the newest version of each first."""
+    require(Permission.TEMPLATES_READ)(request)
+    engine = engine_of(request)
+    return show(
+        request, "templates.html", templates=engine.templates.listed(), pauses=templates.pauses(engine)
+    )
+
+
+@router.post("/templates/{namespace}/{name}/{verb}")
+async def change_template(request: Request, namespace: str, name: str, verb: str) -> Response:
+    """Pause or resume a template: all its versions."""
+    caller = require(Permission.TEMPLATES_WRITE)(request)
+    given = await forms.read(request)
+    act = {"pause": operate.pause_template, "resume": operate.resume_template}.get(verb)
+    if act is None:
+        raise HTTPException(404)
+    ref = f"{namespace}/{name}"
+    told = await run_in_threadpool(act, engine_of(request), ref, caller.who(given.get("reason")))
+    how = "is paused: what runs ends, nothing more starts" if verb == "pause" else "goes on"
+    return done(request, "/templates", f"{ref} {how}; {told.workflows} workflows.")
+
+
+@router.get("/templates/{namespace}/{name}/{version}")
+def template_page(request: Request, namespace: str, name: str, version: str) -> Response:
+    """Show a template: its graph, its steps, its definition."""
+    require(Permission.TEMPLATES_READ)(request)
+    engine = engine_of(request)
+    published = engine.templates.find(f"{namespace}/{name}:{version}")
+    template = published.template
+    return show(
+        request,
+        "template.html",
+        live=False,
+        shown=template,
+        pause=templates.pauses(engine).get((namespace, name)),
+        drawing=graph.lay_out({one.name: one.depends_on for one in template.steps}),
+    )

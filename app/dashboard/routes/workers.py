@@ -1,0 +1,35 @@
+"""The page of workers: who lives, who stopped lately."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.dashboard.views import engine_of, show
+from app.domain.access import Permission
+from app.resources import workers
+from app.web.identity import require
+
+router = APIRouter()
+_STOPPED = 20
+
+
+@router.get("/workers")
+def workers_page(request: Request) -> Response:
+    """Show the workers that live, and those that stopped lately."""
+    require(Permission.QUEUES_READ)(request)
+    engine = engine_of(request)
+    rows = workers.workers(engine, ended=True)
+    with engine.database.begin() as connection:
+        now = engine.now(connection)
+    alive = [one for one in rows if one.stopped_at is None]
+    stopped = [one for one in rows if one.stopped_at is not None]
+    stopped.sort(key=lambda one: one.stopped_at or one.started_at, reverse=True)
+    return show(
+        request,
+        "workers.html",
+        alive=alive,
+        stopped=stopped[:_STOPPED],
+        silent_seconds=workers.silent_seconds(engine),
+        now=now,
+    )

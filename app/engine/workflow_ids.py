@@ -1,0 +1,40 @@
+"""Which ids a workflow may have: its time says in which partition it is stored."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from app.domain.errors import InputInvalid
+from app.store.ids import instant_of, new_id
+
+CLOCKS_DIFFER = timedelta(days=1)
+EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
+"""Before it nobody made a UUIDv7: a machine without a clock of its own begins in 1970 or 2000."""
+
+
+def workflow_id(given: UUID | None, position: int) -> UUID:
+    """Return the id of a workflow: a new one, or the one given, whose time must be near ours.
+
+    `position`: of the workflow among those submitted together, for the error.
+
+    Raises:
+        InputInvalid: it is no UUIDv7, or of a time that cannot be.
+    """
+    made = new_id()
+    if given is None:
+        return made
+    wrong = None
+    if given.version != 7:
+        wrong = f"of version {given.version}: ids are UUIDv7, which sort by time"
+    elif instant_of(given) > instant_of(made) + CLOCKS_DIFFER:
+        wrong = f"of {instant_of(given):%Y-%m-%d}, which is to come"
+    elif instant_of(given) < EARLIEST:
+        wrong = f"of {instant_of(given):%Y-%m-%d}, when there were none"
+    if wrong is not None:
+        raise InputInvalid(
+            f"id {given} is {wrong}",
+            hint="make ids with a clock that is right: they say where a workflow is stored",
+            details={"position": position},
+        )
+    return given
