@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from app.dashboard import forms
 from app.dashboard.views import done, engine_of, show
+from app.domain.access import Permission
 from app.engine import operate
 from app.engine.context import Engine
 from app.resources.verbs import Argument, Noun, Verb, verbs_of
@@ -20,6 +21,13 @@ from app.web.identity import Caller, allow, signed_in
 from remand.errors import RemandError
 
 Key = tuple[Any, ...]
+_OTHERWISE: Final[Mapping[Noun, Permission]] = {
+    "letter": Permission.LETTERS_WRITE,
+    "group": Permission.LETTERS_WRITE,
+    "step": Permission.WORKFLOWS_WRITE,
+    "workflow": Permission.WORKFLOWS_WRITE,
+}
+"""What a verb that there is not would need."""
 
 
 async def change(request: Request, noun: Noun, name: str, key: Key, back: str) -> Response:
@@ -35,8 +43,10 @@ async def change(request: Request, noun: Noun, name: str, key: Key, back: str) -
     return done(request, back, verb.done)
 
 
-async def preview(request: Request, noun: Noun, name: str, key: Key, workflow_id: UUID) -> Response:
-    """Show what a verb would do to a workflow.
+async def preview(
+    request: Request, noun: Noun, name: str, key: Key, workflow: Callable[[], UUID]
+) -> Response:
+    """Show what a verb would do to a workflow, which is asked for once the caller may.
 
     Raises:
         NotAllowed: the caller may not do that.
@@ -45,6 +55,7 @@ async def preview(request: Request, noun: Noun, name: str, key: Key, workflow_id
     if not verb.previews:
         raise HTTPException(404)
     given = await forms.read(request)
+    workflow_id = await run_in_threadpool(workflow)
     return await run_in_threadpool(
         _preview, request, workflow_id, lambda tried: _act(tried, verb, key, given, caller)
     )
@@ -54,9 +65,10 @@ def _allowed(request: Request, noun: Noun, name: str) -> tuple[Verb, Caller]:
     caller = signed_in(request)
     verbs = {verb.name: verb for verb in verbs_of(noun, "dashboard")}
     verb = verbs.get(name.replace("-", "_"))
+    # Who may change nothing here does not learn what there is.
+    allow(caller, _OTHERWISE[noun] if verb is None else verb.permission)
     if verb is None:
         raise HTTPException(404)
-    allow(caller, verb.permission)
     return verb, caller
 
 

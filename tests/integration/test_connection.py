@@ -15,9 +15,9 @@ from sqlalchemy.engine import make_url
 
 from app.domain.errors import ConfigInvalid, DatabaseMissing, DatabaseUnreachable
 from app.embedded.stack import free_port
-from app.store import health
 from app.store.connection import connect
 from app.store.session import Database
+from app.store.worker_health import worker_health
 from app.store.workers import Incarnation, WorkerHeartbeat
 from tests.support.databases import Cluster, str_of
 from tests.support.waiting import eventually
@@ -55,7 +55,7 @@ def test_pool_pulse_and_health_take_the_same_forms(forms: dict[str, str], form: 
     with database.begin() as connection:
         assert connection.exec_driver_sql("select current_schema()").scalar_one() == "pg_catalog"
     pulse.beat()
-    assert health.look(url, "door@test") is not None
+    assert worker_health(url, "door@test", patience_seconds=30) is not None
     pulse.stop()
     database.dispose()
 

@@ -11,7 +11,6 @@ import json
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -21,6 +20,7 @@ import pytest
 from app.engine import archive_export, operate
 from app.engine.operate import Who
 from app.engine.submit import SubmitRequest, submit
+from app.engine.sweeps.runs import function_of
 from app.store.archive_runs import DEFAULT
 from app.store.ids import first_id_at
 from app.store.session import Database
@@ -99,7 +99,7 @@ class Year:
         self.harness.worker.beat()
         self.work()
         for name in BEAT_SCHEDULE:
-            getattr(import_module(f"app.engine.sweeps.{name}"), name)(self.engine)
+            function_of(name)(self.engine)
         self.investigate()
         self.work()
         if number % 30 < STRIDE:

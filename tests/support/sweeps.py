@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from app.domain.dead_letter_filter import LetterFilter
 from app.engine import redrive
 from app.engine.operate import Who
 from app.engine.redrive import Options
+from app.engine.sweeps.runs import function_of
 from app.store.ids import first_id_at
 from app.store.session import Database
 from beat_schedule import BEAT_SCHEDULE
@@ -146,7 +146,7 @@ def failing(ctx: Any) -> str:
 
 
 def swept(harness: Harness, name: str) -> Callable[[], Any]:
-    return partial(getattr(import_module(f"app.engine.sweeps.{name}"), name), harness.engine)
+    return partial(function_of(name), harness.engine)
 
 
 def outcome(harness: Harness) -> list[tuple[Any, ...]]:

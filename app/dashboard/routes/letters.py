@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.dashboard import forms, verbs
@@ -111,6 +110,10 @@ async def change_letter(request: Request, letter_id: UUID, verb: str) -> Respons
 async def preview_letter(request: Request, letter_id: UUID, verb: str) -> Response:
     """Show what a verb would do: before, after, and what would run again."""
     database = engine_of(request).database
-    _READ(request)
-    letter = await run_in_threadpool(letters.get_dead_letter, database, letter_id)
-    return await verbs.preview(request, "letter", verb, (letter_id,), letter.workflow_id)
+    return await verbs.preview(
+        request,
+        "letter",
+        verb,
+        (letter_id,),
+        lambda: letters.get_dead_letter(database, letter_id).workflow_id,
+    )

@@ -183,7 +183,7 @@ async def change_workflow(request: Request, workflow_id: UUID, verb: str) -> Res
 async def preview_workflow(request: Request, workflow_id: UUID, verb: str) -> Response:
     """Show what a verb would do."""
     noun, key = await _target(request, workflow_id, verb)
-    return await verbs.preview(request, noun, verb, key, workflow_id)
+    return await verbs.preview(request, noun, verb, key, lambda: workflow_id)
 
 
 async def _target(request: Request, workflow_id: UUID, verb: str) -> tuple[Noun, tuple[Any, ...]]:

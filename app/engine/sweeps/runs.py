@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass, fields, is_dataclass
+from importlib import import_module
 from typing import Protocol
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from app.store.sweep_runs import Noted
 from app.telemetry import log
 from app.telemetry.metrics import SWEEP_SECONDS
 from app.telemetry.metrics_buffer import observe
+from beat_schedule import SWEEPS
 from remand.errors import RemandError
 from remand.redact import redact_text
 
@@ -40,6 +42,13 @@ class Moved(Protocol):
 
 Sweep = Callable[[Engine], Moved | Sized | int]
 """Returns how much it moved, or a list of what."""
+
+
+def function_of(name: str) -> Sweep:
+    """Return what runs for a sweep of the table in `beat_schedule.py`."""
+    module, _, function = SWEEPS[name].function.partition(":")
+    sweep: Sweep = getattr(import_module(f"app.engine.sweeps.{module}"), function)
+    return sweep
 
 
 @dataclass(slots=True)
