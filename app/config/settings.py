@@ -188,12 +188,6 @@ class Settings(_Intervals):
         description="Seconds that a redrive waits for the outcome of what it sent last: a canary is stopped "
         "then, the rest ends without it.",
     )
-    redrive_slice_seconds: Seconds = Field(
-        3.0,
-        ge=0.1,
-        le=60,
-        description="Seconds after which a redrive sweep lets others go first; it rings for itself then.",
-    )
     partition_interval: Literal["monthly", "weekly", "daily"] = Field(
         "monthly",
         description="How long the periods are by which workflows are partitioned, in UTC. May be changed at "
