@@ -52,7 +52,6 @@ SWEEPS: dict[str, Sweep] = {
     "partitions": Sweep(
         "partitions:partitions", HOUR, WEEK, "looks whether the coming periods have partitions"
     ),
-    "tally": Sweep("tally:tally", MINUTE, DAY, "tally sweeps, which count dead letters by group and hour"),
     "notify": Sweep("notify:notify", 5, HOUR, "notify sweeps, which send what people outside are to be told"),
     "archive": Sweep(
         "archive:archive", HOUR, WEEK, "archive sweeps, which move finished workflows past their retention"
