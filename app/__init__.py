@@ -1,13 +1,13 @@
 """The service: durable workflows on Celery and Postgres. Three ideas carry everything in this package.
 
-1. Postgres is the queue; Celery is the doorbell and the hands. A Celery message never *is* a step, it says
-   "queue X has work". A drain claims due attempts, runs their handlers and settles their results. A bell may
-   be lost, doubled or late: a sweep rings again, and a second claim finds nothing.
-2. Decide, move, announce. A pure function decides from rows and an instant; one transaction moves the row, by
-   compare-and-set, with its history and all that must be true with it; only after the commit is anyone told.
-3. A failure ends as a value, and travels. It is classified where it was raised, recorded with its attempt,
-   and routed to the queue of its policy, whose worker decides on a due instant or a dead letter. Success
-   never goes that way.
+1. Postgres is the queue; Celery wakes the workers and runs them. A Celery message is never the step itself.
+   It is a bell: it says "queue X has work". A drain claims due attempts, runs their handlers and settles
+   their results. A bell may be lost, doubled or late: a sweep rings again, and a second claim finds nothing.
+2. Decide, move, announce. A pure function decides from rows and an instant. One transaction moves the row by
+   compare-and-set, and writes its history and every related change. Others are told only after the commit.
+3. A failure becomes a value that is passed on. It is classified where it was raised, recorded with its
+   attempt, and routed to the retry queue of its policy. The worker of that queue decides on a due instant or
+   a dead letter. A success never takes this path.
 """
 
 

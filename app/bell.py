@@ -1,8 +1,9 @@
 """The bell that Celery workers hear: a message that says "queue X has work", nothing more.
 
-Ringing is cheap to repeat and safe to lose. In a burst one process rings a queue once in `WINDOW_SECONDS`;
-what came meanwhile is announced at its end: a drain costs a millisecond however little it finds. Where nobody
-listens, some `WAITING_AT_MOST` bells are as good as a million, and do not fill the broker.
+Ringing is cheap to repeat and safe to lose. In a burst, one process rings a queue once in `WINDOW_SECONDS`;
+work that arrives within the window is announced at its end. This keeps drains few: each costs at least a
+millisecond. Where no worker listens, bells stop at about `WAITING_AT_MOST`, so that they do not fill the
+broker.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from remand.redact import redact_text
 
 WINDOW_SECONDS = 0.025
 DENSE_SECONDS = 0.004
-"""Rings closer than this to the one before are a burst."""
+"""A ring that follows the previous one within this time belongs to a burst."""
 WAITING_AT_MOST = 100
-"""Bells of a queue that may lie in the broker unheard; each process may add `LOOK_EVERY` before it looks."""
+"""Bells of a queue that may lie in the broker unheard; each process may add `LOOK_EVERY` before it checks."""
 LOOK_EVERY = 50
 FULL_SECONDS = 1.0
-"""Until a process that saw so many looks again."""
+"""How long a process that saw this many waits before it checks again."""
 _SILENCE_SECONDS = 1.0
 TIMEOUT_SECONDS = 2.0
 """Unless the settings say otherwise."""
@@ -70,7 +71,7 @@ class CeleryBell:
         atexit.register(self.flush)
 
     def ring(self, queues: Iterable[str]) -> None:
-        """Ring for each queue, at once or at the end of its window. Never raises."""
+        """Ring each queue, at once or at the end of its window. Never raises."""
         now = time.monotonic()
         due = []
         with self._lock:
@@ -108,7 +109,7 @@ class CeleryBell:
             return 0
 
     def differing(self, queues: Iterable[str]) -> dict[str, str]:
-        """Return which of these queues are there and not as ours are, and how; creates none.
+        """Return which of these queues exist and differ from ours, and how; creates none.
 
         Raises:
             BrokerUnreachable: the broker does not answer.
@@ -160,8 +161,8 @@ class CeleryBell:
             sent = self._send(queue)
             count(BELLS, queue, "sent" if sent else "enough")
         except self._away as error:
-            # The work is committed: the ring sweep announces it once the broker is back. One that does not
-            # answer costs a timeout, which most who ring meanwhile should not pay, too.
+            # The work is committed: the ring sweep announces it once the broker is back. A try without an
+            # answer costs a timeout, which most callers that ring meanwhile should not pay, too.
             now = time.monotonic()
             self._mute_until = now + max(_SILENCE_SECONDS, 2 * (now - begun))
             self._declared.clear()
@@ -169,7 +170,7 @@ class CeleryBell:
             log("bell.failed", queue=queue, error=type(error).__name__)
 
     def _send(self, queue: str) -> bool:
-        """Publish what Celery calls a task message, protocol 2, with what a worker needs of it and no more.
+        """Publish a Celery task message, protocol 2, with only the fields that a worker needs.
 
         `send_task` spends ten times as long on the rest, which for a bell is most of its cost. Returns False
         where enough bells lie in the broker.
@@ -243,7 +244,7 @@ def _is_there(connection: Any, queue: str) -> bool:
 def bell_to(
     broker_url: str, queue_type: QueueType = "classic", timeout_seconds: float = TIMEOUT_SECONDS
 ) -> CeleryBell:
-    """Return a bell for a program that is no worker: it sends, and never waits long for a broker."""
+    """Return a bell for a program that is no worker: it only sends, and never waits long for a broker."""
     app = Celery("remand", set_as_current=False)
     told = broker_settings(broker_url, timeout_seconds)
     app.conf.update(told, task_serializer="json", task_ignore_result=True)
@@ -287,7 +288,7 @@ def _addresses(broker_url: str) -> tuple[BrokerAddress, ...]:
 def _transport_options(address: BrokerAddress, timeout_seconds: float) -> dict[str, Any]:
     """Return what Celery must tell the broker's transport: one quick second try, limits for dead connections.
 
-    Without the first, whoever rings waits seconds for a broker that is away, and again after each silence.
+    Without the first, a caller waits seconds for a broker that is away, and again after each silence.
     """
     if not address.scheme.startswith("redis"):
         # Whole seconds are all that the socket's option knows here.
@@ -307,9 +308,9 @@ def _transport_options(address: BrokerAddress, timeout_seconds: float) -> dict[s
 
 
 def tls_options(address: BrokerAddress) -> dict[str, Any] | None:
-    """Return how the broker must prove who it is; None: it is reached without TLS.
+    """Return how the broker must prove its identity; None: it is reached without TLS.
 
-    Both transports would take any certificate, or any name in it, if nobody said otherwise.
+    By default, both transports accept any certificate, or any name in it.
     """
     if address.scheme not in TLS_SCHEMES:
         return None
@@ -319,7 +320,7 @@ def tls_options(address: BrokerAddress) -> dict[str, Any] | None:
     if address.scheme == "rediss":
         return {**files, "ssl_cert_reqs": verify, "ssl_check_hostname": names}
     told = {name.removeprefix("ssl_"): value for name, value in files.items()}
-    # None: the transport puts the host's name there, and compares.
+    # None: the transport fills in the host's name and compares it.
     return {**told, "cert_reqs": verify, **({"server_hostname": None} if names else {})}
 
 

@@ -1,7 +1,8 @@
-"""What our queues are like in the broker: the one place that knows, for workers, beat and senders.
+"""How our queues are declared in the broker. Workers, beat and senders all use this module.
 
-RabbitMQ lets whoever comes first decide the arguments of a queue, and refuses all who would declare it
-otherwise. Bells care for none of them: a queue that somebody else made is used as it is, and said to be so.
+In RabbitMQ the first to declare a queue fixes its arguments; later declarations with other arguments are
+refused. Bells do not depend on these arguments: a queue that another program declared is used as it is, and
+the difference is reported.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ PRECONDITION_FAILED = 406
 
 
 class OwnQueue(Queue):
-    """A queue of ours. To declare one that is there already, and otherwise, is no error."""
+    """A queue of ours. It is no error if the queue already exists with other arguments."""
 
     no_declare: bool
     queue_arguments: dict[str, Any] | None
 
     def declare(self, nowait: bool = False, channel: Any = None) -> str:
-        """Declare it, with its exchange; on RabbitMQ on a channel of its own, closed when it is refused."""
+        """Declare it, with its exchange; on RabbitMQ on a channel of its own, which a refusal closes."""
         channel = channel or self.channel
         if isinstance(channel, pyamqp.Channel):
             self.difference(channel.connection)
@@ -33,7 +34,7 @@ class OwnQueue(Queue):
         return str(self.name)
 
     def difference(self, connection: Any) -> str | None:
-        """Declare it; return in RabbitMQ's words how the one that is there differs, None: it is as ours.
+        """Declare it; return in RabbitMQ's words how the existing queue differs. None: it does not.
 
         `connection`: to RabbitMQ.
         """
@@ -60,13 +61,13 @@ class _Queues(Queues):
 
 
 class OwnAMQP(AMQP):
-    """Celery's, but that queues are ours."""
+    """Celery's, except that its queues are ours."""
 
     queues_cls = _Queues
 
 
 def own_queues(app: Celery, kind: QueueType) -> None:
-    """Make the queues of an app ours; on Redis they have no kind."""
+    """Let an app declare its queues as ours; on Redis queues have no kind."""
     app.amqp_cls = OwnAMQP
     app.conf.update(task_create_missing_queue_type=kind, task_default_queue_type=kind)
 

@@ -1,6 +1,6 @@
-"""The clock: Postgres' own in production, one that a test sets in tests.
+"""The clock: in production the clock of Postgres, in tests one that the test sets.
 
-Times are decided by the database alone, so that hosts which disagree about the time cannot do harm.
+The database alone decides times, so that hosts whose clocks disagree cannot do harm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find the servers: both URLs are set, or neither is and the embedded stack of `data_dir` has them."""
+"""Find the servers: both URLs are set, or neither is and the embedded stack of `data_dir` supplies them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _nothing_runs(settings: Settings) -> ConfigInvalid:
 
 
 class LateBell:
-    """A bell that gets its way to the broker when it is first rung: reading commands never pay for it."""
+    """A bell that loads Celery when it is first rung, so that commands that only read never pay for it."""
 
     def __init__(self, settings: Settings) -> None:
         """Take settings that name the broker."""
@@ -94,7 +94,7 @@ class LateBell:
         self._connected().check()
 
     def differing(self, queues: Iterable[str]) -> dict[str, str]:
-        """Return which of these queues are not as ours are, and how.
+        """Return which of these queues differ from ours, and how.
 
         Raises:
             BrokerUnreachable: the broker does not answer.

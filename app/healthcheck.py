@@ -1,7 +1,7 @@
 """Say whether a worker of this host is alive and hears its bells: `python -m app.healthcheck [NODE]`.
 
-For health checks, which run every few seconds: one query on a connection of its own, and hardly an import.
-NODE is the worker's Celery name; without it, the newest worker of this host: a container has just one.
+Health checks run every few seconds, so it makes one query on a connection of its own and imports very little.
+NODE is the worker's Celery name. Without it, the newest worker of this host is checked: a container has one.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ SWEEPS_SECONDS = 60.0
 def trouble(worker: WorkerHealth, heard_age: float | None) -> str | None:
     """Say what is wrong with a worker, None if nothing is.
 
-    A worker that holds no claim while work waits for it is deaf: it lives, its broker connection does not.
-    `heard_age`: seconds since it took a message, None where it leaves no files.
+    A worker that holds no claim while work waits for it is deaf: it is alive, its broker connection is not.
+    `heard_age`: seconds since the worker took a message, None where it writes no files.
     """
     if worker.stopped:
         return "it has stopped, or was given up as gone"

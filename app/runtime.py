@@ -1,6 +1,6 @@
 """Composition root: settings → database, templates, clock, bell, handlers → engine.
 
-The only place that knows all parts. A process makes one `Runtime` and hands its parts on.
+The only module that knows all parts. A process makes one `Runtime` and passes its parts on.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Runtime:
         pool_size: int = 5,
         database: Database | None = None,
     ) -> None:
-        """`bell`: None is a silent one, for programs without a broker. `pool_size`: connections it keeps.
+        """`bell`: None is a silent one, for programs without a broker. `pool_size`: connections to keep open.
 
-        `database`: one to work with that was made before.
+        `database`: an existing one to use.
 
         Raises:
             ConfigInvalid: no database is set; or traces are to be told, and OpenTelemetry is not installed.
@@ -79,7 +79,7 @@ class Runtime:
             self.database,
             self.engine.clock,
             worker=worker,
-            # Threads of one process drain each for themselves; the main thread's number is the process's.
+            # Each thread of a process has its own drain; the main thread's number is that of the process.
             pid=threading.get_native_id(),
             timeout_seconds=self.settings.default_step_timeout_seconds,
             slack_seconds=lease_slack(self.settings),
@@ -93,7 +93,7 @@ class Runtime:
         books: RuleSets | None = None,
         audience: Audience | None = None,
     ) -> Executor:
-        """Return the executor of this thread; `books`: as `load_books` gave them, None: it asks that."""
+        """Return the executor of this thread; `books`: the result of `load_books`, None: it is called."""
         told = traces.active()
         if told is not None:
             spans = Spans(told)
@@ -142,7 +142,7 @@ _ROOT = Path(__file__).parents[1]
 
 
 def _refuse_own(name: str) -> None:
-    """Refuse a module of ours: somebody has one of the same name, which ours would hide."""
+    """Refuse a module of ours: the user has a module of the same name, which ours would hide."""
     top = name.partition(".")[0]
     if top not in _OWN_PACKAGES:
         return

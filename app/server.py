@@ -1,6 +1,7 @@
-"""The server: one application with the API at /api/v1 and the dashboard at /, behind one gate.
+"""The server: one application with the API at /api/v1 and the dashboard at /, behind one authentication gate.
 
-`remand serve` runs it; `uvicorn app.server:create --factory` is the same without its checks.
+`remand serve` runs it; `uvicorn app.server:create --factory` is the same without the checks of `remand
+serve`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def create(runtime: Runtime | None = None) -> ASGIApp:
 
     app = Starlette(routes=routes(made), lifespan=lifespan)
     app.state.runtime = made
-    # Bells that the server rings are counted here; the rest of its numbers is the database's.
+    # Bells that the server rings are counted here; its other figures come from the database.
     metrics_buffer.start()
     errors.install(app)
     return Place(Boundary(Gate(app, made), is_https=web.is_https), web)
@@ -83,7 +84,7 @@ def main() -> None:
     """Serve until asked to stop, on the address of the settings. Exits as the command line does."""
     try:
         runtime = _runtime()
-        # It shows what is there though nothing can be changed: a standby will do.
+        # The dashboard can show data even when nothing can be changed, so a standby will do.
         await_database(runtime.database, runtime.settings, writes=False)
         patiently(runtime.check_schema, runtime.settings)
         web = runtime.settings.web
@@ -99,7 +100,7 @@ def main() -> None:
 
 
 def _allow_files() -> None:
-    """Let this process have the files that its connections are; many systems begin with 1024."""
+    """Raise the limit of open files, as each connection takes one; many systems begin with 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -132,10 +133,10 @@ def _uvicorn(app: ASGIApp, web: WebSettings) -> Config:
         log_config=None,
         log_level="warning",
         server_header=False,
-        # `Place` believes whom the settings trust.
+        # `Place` handles the proxies that the settings trust.
         proxy_headers=False,
         http=protocol(web),
-        # So many are let in at once before the first is looked at.
+        # This many connections are accepted before the first one is handled.
         backlog=_BACKLOG,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,

@@ -1,4 +1,4 @@
-"""Tell people of an error on standard error, for every program of ours."""
+"""Print an error on standard error, for every program of ours."""
 
 from __future__ import annotations
 

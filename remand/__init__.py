@@ -3,7 +3,7 @@
     from remand import handler, StepContext, PermanentError, RetryableError, RateLimited, Client
     from remand import classify, explain, rule, UserRule, Verdict
 
-Needs nothing but the standard library (and Celery for `Client`); knows nothing of the service.
+It needs only the standard library (and Celery for `Client`), and knows nothing of the service.
 """
 
 from remand.classify import Classification, classify

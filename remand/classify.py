@@ -1,8 +1,8 @@
 """Say what kind of failure an exception is, and so whether, when and how a step is tried again.
 
-Pure: no I/O, no vendor import, never raises. The order: the exception's own word, the rules that users added
-(for it and for what it wraps), its type, its codes, Python's own types, what it wraps, its text, the general
-case of its library, the error it was raised beside, and at last "unclassified".
+Pure: no I/O, no vendor import, never raises. The order of stages: the exception's own word, the rules that
+users added (for it and for what it wraps), its type, its codes, Python's own types, what it wraps, its text,
+the general case of its library, the error that was being handled when it was raised, and last "unclassified".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def classify(
 
 
 def look_through(exc: BaseException, look: ClassifyContext) -> Classification:
-    """Return the verdict; `look` knows afterwards what was met on the way. Never raises."""
+    """Return the verdict; afterwards `look` holds what was met on the way. Never raises."""
     try:
         return judge(exc, look)
     except HOSTILE:

@@ -1,4 +1,4 @@
-"""What one call of the classifier carries along: the book, the exceptions it has met, and its trace."""
+"""The state of one call of the classifier: the book, the exceptions it has met, and its trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from remand.rules import RuleBook, built_in
 
 _DEPTH: Final = 24
 _EXCEPTIONS: Final = 500
-"""Looked at in one call, at most: an exception may make a new one whenever it is asked for its cause."""
+"""Most exceptions read in one call: an exception may make a new cause each time it is asked for one."""
 
 Outcome = Literal["matched", "condition not met", "no rule"]
 
@@ -34,7 +34,7 @@ class Considered:
 
 
 class Trace:
-    """Take down what is asked, in order. Only `explain` has one: classifying pays nothing for it."""
+    """Record what is asked, in order. Only `explain` has a trace: plain classifying pays nothing for it."""
 
     __slots__ = ("_holders", "_subjects", "considered", "stage")
 
@@ -45,16 +45,16 @@ class Trace:
         self._holders: dict[int, Facts] = {}
 
     def note(self, facts: Facts, key: str, rule: str | None, outcome: Outcome, note: str = "") -> None:
-        """Take down that a rule, or a key without one, was considered at the present stage."""
+        """Record that a rule, or a key without a rule, was considered at the present stage."""
         self.considered.append(Considered(self.stage, facts.names[0], key, rule, outcome, note))
         self._subjects.append(facts)
 
     def enter(self, inner: BaseException, holder: Facts) -> None:
-        """Take down what is looked through to get at an exception."""
+        """Record what is looked through to reach an exception."""
         self._holders.setdefault(id(inner), holder)
 
     def looked_through(self, considered: Considered) -> tuple[str, ...]:
-        """Return the classes of what holds the exception that something was asked about, outermost first."""
+        """Return the classes of the wrappers around the exception that was asked about, outermost first."""
         holder = self._holders.get(id(self._subjects[self.considered.index(considered)].exc))
         classes: list[str] = []
         while holder is not None and len(classes) < _DEPTH:
@@ -87,5 +87,5 @@ class ClassifyContext:
 
     @property
     def is_over(self) -> bool:
-        """Say whether enough was looked at."""
+        """Say whether the limit of exceptions to look at is reached."""
         return self.depth >= _DEPTH or len(self.facts) >= _EXCEPTIONS

@@ -1,7 +1,7 @@
 """Submit and follow workflows from any Celery app: the verbs of the service, called by task name.
 
-Needs a broker that both sides reach, nothing else: answers come back over it (`rpc://`), whatever result
-backend the app itself has. A workflow's id is made here, so a submit may be repeated if its answer was lost.
+It needs only a broker that both sides reach: answers come back over it (`rpc://`), whatever result backend
+the app itself has. The client makes a workflow's id, so a submit may be repeated if its answer was lost.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CHUNK = 500
 _ONE_MORE_TRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 _AS_IT_IS: Final = object()
 _UNDONE: Final = (WorkerLostError, Terminated, TaskRevokedError)
-"""What Celery answers for the worker: nobody knows whether it had done what was asked."""
+"""Errors that Celery sends in the worker's place: whether the worker did what was asked is not known."""
 
 
 class NoAnswer(RemandError):
@@ -61,7 +61,7 @@ class Refused(RemandError):
 
 
 class Replies(RPCBackend):
-    """Celery's `rpc://`, which waits for a broker that is away for ever: here, one more try."""
+    """Celery's `rpc://`, but with one more try only: Celery's waits for ever for a broker that is away."""
 
     def on_task_call(self, producer: Any, task_id: str) -> None:  # noqa: ARG002 - Celery's signature
         """Declare the queue of replies before a task is sent."""
@@ -70,7 +70,7 @@ class Replies(RPCBackend):
 
 
 class _Own(threading.local):
-    """What each thread has of its own, as Celery's backend is: the connection on which it calls."""
+    """What each thread has of its own, like Celery's backend: the connection on which it calls."""
 
     connection: Any = None
     pid: int = 0
@@ -127,7 +127,7 @@ class Client:
         self._broken = (OperationalError, *transport.connection_errors)
         self._timeout = timeout
         self._own = _Own()
-        # The service's workers declare it, and know how: who does so first decides that for all.
+        # The service's workers declare it with the right arguments: the first to declare decides for all.
         self._queue = Queue(queue, no_declare=True)
         self._is_there = transport.transport.driver_type != "amqp"
         self._by = by or app.main or "celery"
@@ -240,7 +240,7 @@ class Client:
 
         None is an input (null); left out, the step keeps the one it has.
         """
-        # Workers from before null was an input do not know the word: it is said only where it is needed.
+        # Older workers, for which null was no input, do not know this argument: it is sent only where needed.
         given = {} if input is _AS_IT_IS else {"input": input}
         null = {"has_input": True} if input is None else {}
         place = {"queue": queue, "priority": priority}
@@ -313,14 +313,14 @@ class Client:
 
     def _connection(self) -> Any:
         if self._own.connection is None or self._own.pid != os.getpid():
-            # A forked child must not speak on its parent's.
+            # A forked child must not use its parent's connection.
             self._own.connection, self._own.pid = self._app.connection_for_write(), os.getpid()
         return self._own.connection
 
     def _listen_anew(self) -> None:
-        """Let the next call open connections of its own: these may be dead, or silent without a word.
+        """Let the next call open new connections: these may be dead or silent without an error.
 
-        Celery keeps the one on which answers come for good, also when it is closed.
+        Celery keeps the connection for answers for good, even when it is closed.
         """
         self._app.backend.result_consumer.on_after_fork()
         connection, self._own.connection = self._own.connection, None
@@ -328,7 +328,7 @@ class Client:
             connection.collect()
 
     def _find_queue(self, until: float) -> None:
-        """Wait for the first worker that ever listens: RabbitMQ drops what it has no queue for.
+        """Wait until a first worker has declared the queue: RabbitMQ drops messages that it has no queue for.
 
         Raises Celery's TimeoutError when there is none in time.
         """
@@ -344,7 +344,7 @@ class Client:
 
 
 def _headers(token: str) -> dict[str, str]:
-    # A header, not an argument: senders' events and Flower show those.
+    # A header, not an argument: senders' events and Flower show arguments.
     return {"remand_token": token.strip()} if token.strip() else {}
 
 

@@ -1,7 +1,7 @@
-"""Say in whose name and words people are told of an exception: a wrapper's own hide what went wrong.
+"""Choose the class and message to show for an exception: those of a wrapper hide what went wrong.
 
-`RetryError[<Future at 0x7f… state=finished raised ValueError>]` is one text for every value. What such an
-exception holds is shown, counted and grouped instead of it. A class that adds words of its own, as
+`RetryError[<Future at 0x7f… state=finished raised ValueError>]` reads the same for every cause. So the
+exception inside a wrapper is shown, counted and grouped instead. A class that adds words of its own, as
 `raise Unpaid("order 17") from timeout` does, is no wrapper.
 """
 
@@ -37,7 +37,7 @@ _HOLDING: Final = frozenset({
     *under("elastic_transport", "elastic_transport._exceptions", names="ConnectionError"),
     "sqlalchemy.exc.StatementError",
 })  # fmt: skip
-"""Classes that say what they are, around another's words; subclasses included. Their own name is shown."""
+"""Classes with a telling name and another exception's text; subclasses included. Their own name is shown."""
 
 _EMPTY: Final = frozenset({"", "None", "Connection error.", "All connection attempts failed"})
 """Texts that say nothing: those of `raise Unpaid from timeout`, of the SDKs of LLMs, of anyio."""
@@ -51,7 +51,7 @@ Judge = Callable[[BaseException], Classification]
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Hold what people are told: class and words, and the exception that they were taken from."""
+    """Hold what is shown to people: class and message, and the exception that they were taken from."""
 
     exc: BaseException
     error_class: str
@@ -59,9 +59,9 @@ class Described:
 
 
 def describe(exc: BaseException, judge: Judge) -> Described:
-    """Return the class and the words of what an exception stands for; of itself where it is no wrapper.
+    """Return class and message of the exception that a wrapper stands for; of itself if it is no wrapper.
 
-    Of a group they are those of its gravest member, as `judge` says. Never raises for what an exception does.
+    A group has those of its gravest member, as `judge` says. Never raises for what an exception does.
     """
     name = ""
     seen = {id(exc)}
@@ -77,7 +77,7 @@ def describe(exc: BaseException, judge: Judge) -> Described:
 
 
 def class_name(exc: BaseException) -> str:
-    """Return the qualified class; of an exception that Celery could not pickle, the one it had."""
+    """Return the qualified class; for an exception that Celery could not pickle, its original class."""
     try:
         own = qualified(type(exc))
         return Facts(exc, None).names[0] if own == _UNPICKLEABLE else own
@@ -86,7 +86,7 @@ def class_name(exc: BaseException) -> str:
 
 
 def message_of(exc: BaseException) -> str:
-    """Return the text of an exception, without what Celery puts around another's."""
+    """Return the text of an exception, without what Celery puts around the text of another."""
     try:
         text, own = str(exc), qualified(type(exc))
         if own == _UNPICKLEABLE:
@@ -103,7 +103,7 @@ def _first_word(exc: Any) -> str:
 
 
 def _inside(exc: BaseException, judge: Judge) -> tuple[BaseException | None, bool]:
-    """Return what an exception stands for, None when it speaks for itself; and whether its name is kept."""
+    """Return the exception it stands for, None when it stands for itself; and whether its name is kept."""
     try:
         if isinstance(exc, BaseExceptionGroup):
             return gravest(members_of(exc), judge), False

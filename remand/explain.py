@@ -1,6 +1,6 @@
-"""Say not only what an exception is but how the classifier came to say so: all it asked, in order.
+"""Say what an exception is and how the classifier came to say so: everything it asked, in order.
 
-The same code that classifies takes it down; nothing is decided here.
+The code that classifies also records the way; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Hold a verdict and the way to it.
+    """Hold a verdict and how it came about.
 
     `considered`: everything asked, in order. `codes`: those of every exception looked at. `wrappers`: the
     classes that were looked through to the one that settled it, outermost first; empty when it was the
@@ -50,7 +50,7 @@ def explain(exc: BaseException, *, now: datetime | None = None, book: RuleBook |
 
 
 def explain_look(exc: BaseException, look: ClassifyContext) -> Explanation:
-    """Return the explanation of a look that has a trace and may know facts beforehand. Never raises."""
+    """Return the explanation from a context that has a trace and may hold facts beforehand. Never raises."""
     trace = look.trace
     assert trace is not None
     verdict = look_through(exc, look)

@@ -1,7 +1,7 @@
 """Turn an exception into a value that can be stored: class, message, traceback, causes and verdict.
 
-The value outlives the process, the libraries and the code that raised it; an exception need not be picklable,
-printable or finite.
+The value outlives the process, the libraries and the code that raised the exception. An exception need not be
+picklable, printable or finite.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def capture(
     verdict = classify(exc, now=now, book=book)
 
     def clean(text: str, limit: int) -> str:
-        # Bounds the work of `redact`; the edges of this cut are thrown away by the second one.
+        # Bounds the work of `redact`; the second cut drops the edges of this one.
         return cut(storable(redact(cut(text, limit * 8))), limit)
 
     said = describe(exc, lambda one: classify(one, now=now, book=book))
@@ -128,13 +128,13 @@ def capture(
         classification=replace(verdict, explanation=clean(verdict.explanation, 1024)),
         causes=tuple(clean(_line(one), _CAUSE_MESSAGE) for one in _led_to(exc, said.exc)),
         facts=_facts(exc, said.exc, clean),
-        # Where nothing is said, the place is all that tells one failure from another.
+        # Without a message, only the place tells one failure from another.
         fingerprint=fingerprint(error_class, message, "" if message else trace),
     )
 
 
 def _facts(exc: BaseException, spokesman: BaseException, clean: Callable[[str, int], str]) -> dict[str, Any]:
-    """Return the facts of what was raised, with its class and text where another's stand for them."""
+    """Return the facts of what was raised, with its own class and text where another's are shown."""
     facts = facts_of(exc, clean)
     if spokesman is exc:
         return facts
@@ -175,7 +175,7 @@ def chain(exc: BaseException) -> Iterator[BaseException]:
 
 
 def _led_to(exc: BaseException, spokesman: BaseException) -> list[BaseException]:
-    """Return all members of a group, and the causes: neither the exception itself nor what it stands for."""
+    """Return all members of a group and the causes, without the exception itself and what it stands for."""
     members = list(members_of(exc)) if isinstance(exc, BaseExceptionGroup) else []
     causes = [one for one in list(chain(spokesman))[1:] if one is not exc]
     return list({id(one): one for one in [*members, *causes]}.values())[:_CAUSES]

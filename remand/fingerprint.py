@@ -1,4 +1,4 @@
-"""Give failures of one kind one name, whatever values they carry: for counting and grouping.
+"""Give failures of one kind the same name, whatever values they carry: for counting and grouping.
 
 Pure. What varies from case to case (numbers, ids, quoted values, addresses, paths) is masked; a number that
 says what kind of failure it is ("HTTP 503", "[Errno 104]") is kept.
@@ -30,7 +30,7 @@ _MASKS: Final = tuple(
     )
 )
 _MARKS: Final = {"'": ("\ue000", "\ue001"), '"': ("\ue002", "\ue003")}
-"""What stands for the quotes around what is kept, while the others are masked."""
+"""Marks that replace the quotes around kept text while other quoted text is masked."""
 _NO_MARKS: Final = str.maketrans("", "", "\ue000\ue001\ue002\ue003")
 _QUOTES: Final = str.maketrans("\ue000\ue001\ue002\ue003", "''\"\"")
 _MARKED: Final = re.compile("[\ue000\ue002][^\ue001\ue003]*[\ue001\ue003]|[^\ue000\ue002]+")
@@ -44,7 +44,7 @@ _OF_A_CODE: Final = re.compile(
 _OF_THE_CODE: Final = frozenset(
     {"AttributeError", "NameError", "UnboundLocalError", "TypeError", "ImportError", "ModuleNotFoundError"}
 )
-"""Classes whose quoted words are names in the code: the same mistake has the same ones."""
+"""Classes whose quoted words are names in the code: the same mistake quotes the same names."""
 _WORD = re.compile(r"[\w-]{6,}")
 _MIXED = re.compile(r"\d[a-z]", re.IGNORECASE)
 _NUMBER = re.compile(
@@ -81,8 +81,8 @@ def digest(*parts: str) -> str:
 def masked(message: str, error_class: str = "") -> str:
     """Return a message without its values, in lower case, cut to 500 characters.
 
-    Quoted names that a KeyError, an AttributeError and their like are about stay, and the codes of an
-    answer that is quoted whole: without them nothing is said.
+    Two things stay, as the message says nothing without them: the quoted names in a KeyError, an
+    AttributeError and their like, and the codes in a response that is quoted whole.
     """
     text = _with_marks(message[:_READ].translate(_NO_MARKS), error_class)
     for pattern, mask in _MASKS:
@@ -130,9 +130,9 @@ def _number(match: re.Match[str]) -> str:
 
 
 def _place(traceback: str, error_class: str, message: str) -> str:
-    """Return where it was raised: the innermost functions of users' own code, else the very last one."""
+    """Return where it was raised: the innermost functions of users' own code, else the very last function."""
     told = traceback.rfind(f"\n{error_class}: {message}")
-    if told >= 0:  # what comes after it tells of its wrappers; what a message tells of frames is another's
+    if told >= 0:  # the text after it is about its wrappers; frames quoted in a message are another program's
         traceback = traceback[: told + 1]
     places = list(_PLACE.finditer(traceback[max(traceback.rfind(_HEAD), 0) :]))
     own = dict.fromkeys(_named(one) for one in reversed(places) if _is_own(one["file"]))

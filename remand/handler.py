@@ -1,7 +1,7 @@
 """Handlers: what a step runs, the context it gets, and the registry in which workers find it.
 
-A handler is a function `(ctx) -> JSON`, plain or async, or a class whose instances are called so. Only an
-exception is a failure: a returned dict that says "failed" is a result like any other.
+A handler is a function `(ctx) -> JSON`, plain or async, or a class whose instances can be called like that.
+Only an exception is a failure: a returned dict that says "failed" is a result like any other.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class StepContext:
 
     @property
     def failures(self) -> Mapping[str, JSON]:
-        """What the failed among the steps this one depends on died of: `error_class` and `message` by name.
+        """Why failed steps that this one depends on failed: `error_class` and `message` by step name.
 
         For steps with `after: failure` or `always`. Read anew each time: one short query in a worker.
         """

@@ -1,4 +1,4 @@
-"""The stages of the classifier, in the order in which they are asked; the first that knows settles it."""
+"""The stages of the classifier, in the order in which they are asked; the first with a verdict decides."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def judge(exc: BaseException, look: ClassifyContext) -> Classification:
 
 
 def show(kind: Kind, key: Key) -> str:
-    """Return a code with what it is a code of."""
+    """Return a code together with its kind."""
     return _SHOWN.get(kind, "{}").format(shown_code(kind, key))
 
 
@@ -44,7 +44,7 @@ _Stage = Callable[[Facts, ClassifyContext], Classification | None]
 
 
 def _traced(name: str, ask: _Stage, facts: Facts, look: ClassifyContext) -> Classification | None:
-    """Ask a stage; take down its verdict if it did not itself, and that it had no rule if so."""
+    """Ask a stage; record its verdict if the stage did not, or that it had no rule."""
     trace = look.trace
     assert trace is not None
     trace.stage, before = name, len(trace.considered)
@@ -124,7 +124,7 @@ def _holds(rule: Rule, facts: Facts) -> bool:
 
 
 def _is_hinted(hints: tuple[str, ...], text: str) -> bool:
-    for hint in hints:  # a loop, for it is several times as fast as `any` over so few
+    for hint in hints:  # a loop, as it is several times as fast as `any` over so few rules
         if hint in text:
             return True
     return not hints
@@ -175,7 +175,7 @@ def _fallback(facts: Facts, look: ClassifyContext) -> Classification | None:
 
 
 def _name(facts: Facts, look: ClassifyContext) -> Classification | None:
-    """Take a library's class by its name where no rule speaks of it, or of a base that is not Python's own.
+    """Judge a library's class by its name if no rule knows it or any of its bases, Python's own aside.
 
     Users' own classes mean what users say by rules, whatever they are called.
     """
@@ -194,7 +194,7 @@ def _name(facts: Facts, look: ClassifyContext) -> Classification | None:
 
 
 def _context(facts: Facts, look: ClassifyContext) -> Classification | None:
-    """Take the error that was being handled for the cause, if nothing else is known of the exception."""
+    """Treat the error that was being handled as the cause, if nothing else is known of the exception."""
     context = read(facts.exc, "__context__")
     if not isinstance(context, BaseException) or read(facts.exc, "__suppress_context__") is True:
         return None
@@ -238,4 +238,4 @@ STAGES: Final[tuple[tuple[str, _Stage], ...]] = (
     ("fallback", _fallback),
     ("context", _context),
 )
-"""Name and question of each stage. What a rule's `kind` says is the stage that asks it, or a kind of code."""
+"""Name and question of each stage. A rule's `kind` names the stage that asks it, or a kind of code."""

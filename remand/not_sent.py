@@ -1,7 +1,7 @@
-"""Say whether a failure is known to have come before anything was sent: its work cannot have been done, then.
+"""Say whether a failure surely came before anything was sent, so that its work cannot have been done.
 
-What a refused connection, an unknown host name and a connect timeout have in common. A read timeout, a
-dropped connection and an answer leave open what the other side has done. Unsure is not known.
+This holds for a refused connection, an unknown host name and a connect timeout. After a read timeout, a
+dropped connection or a response, the other side may have done the work. A doubtful case counts as not known.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BEFORE: Final = frozenset({
     "paramiko.ssh_exception.NoValidConnectionsError", "smtplib.SMTPConnectError",
     "aiosmtplib.errors.SMTPConnectError", "cassandra.UnresolvableContactPoints",
 })  # fmt: skip
-"""Classes of a connection that did not come about, and of programs' own pools; subclasses included."""
+"""Classes for connections that were never made, and for programs' own pools; subclasses included."""
 
 _MAYBE: Final = frozenset({
     "builtins.ConnectionResetError", "builtins.BrokenPipeError", "builtins.ConnectionAbortedError",
@@ -45,7 +45,7 @@ _MAYBE: Final = frozenset({
     *under("http.client", names="RemoteDisconnected IncompleteRead BadStatusLine"),
     "botocore.exceptions.ReadTimeoutError", "botocore.exceptions.ClientError",
 })  # fmt: skip
-"""Classes of a connection that was there: wherever one of them led to a failure, nothing is known."""
+"""Classes for connections that were made: if one of them led to a failure, nothing is known."""
 
 _ERRNOS: Final = frozenset({errno.ECONNREFUSED, errno.EADDRNOTAVAIL})
 _MYSQL: Final = frozenset({2002, 2003, 2005})
@@ -58,19 +58,19 @@ _TEXTS: Final = {
     "psycopg2": re.compile(r"\A(connection to server (at|on) .* failed: (Connection refused|timeout expired)"
                            r"|could not (connect to server: Connection refused|translate host name))"),
     "psycopg": re.compile(r"connection failed: .*(refused|timeout expired)|failed to resolve host"),
-    # asyncio's and anyio's; of Python's own classes only, for all others stand on them.
+    # asyncio's and anyio's; Python's own classes only, as all others derive from them.
     "builtins": re.compile(r"\A(Multiple exceptions: )?(\[Errno \d+\] Connect call failed[^\[]*)+\Z"
                            r"|\AAll connection attempts failed\Z"),
     "grpc": re.compile(r"failed to connect to all addresses"),
 }  # fmt: skip
-"""Phrases of libraries whose class says no more, by package."""
+"""Phrases of libraries whose classes do not decide, by package."""
 
 
 def is_nothing_sent(exc: BaseException) -> bool:
     """Say whether nothing can have been sent when it failed. Never raises for what an exception does.
 
-    Of a group all members must say so. What was being handled counts against it: a second call that is
-    refused says nothing of a first one that was not answered.
+    In a group, this must hold for all members. An exception that was being handled counts against it: if a
+    first call got no response, a second call that is refused says nothing about the first.
     """
     try:
         return _says(exc, set(), 0) is True
@@ -79,7 +79,7 @@ def is_nothing_sent(exc: BaseException) -> bool:
 
 
 def _says(exc: BaseException, seen: set[int], depth: int) -> bool | None:
-    """Return True: nothing was sent; False: something may have been; None: it does not say."""
+    """Return True: nothing was sent; False: something may have been sent; None: it does not say."""
     if id(exc) in seen or depth > _DEPTH:
         return None
     seen.add(id(exc))
@@ -104,7 +104,7 @@ def _led_to(facts: Facts) -> Iterator[BaseException]:
 
 
 def _own_word(facts: Facts) -> bool | None:
-    # A connect timeout is a read timeout's cousin in some libraries: the nearest of its names counts.
+    # In some libraries a connect timeout shares a base with a read timeout: the nearest class name counts.
     for name in facts.names:
         if name in _BEFORE:
             return True

@@ -1,10 +1,11 @@
 """Record what rules look at in an exception, as JSON, so that they can be asked again when it is gone.
 
-`{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`. Where there are any:
-`"says"`, the flags `retryable` and `retriable`; `"installed"`, those of the bases that are libraries';
-`"wrapped"`, the same of each exception that it wraps, the nearest first, with class and message, and
-`"context": true` for one that was merely being handled; `"nothing_sent": true` (`remand.not_sent`); `"class"`
-and `"message"` of the exception itself where what it wraps is told instead of it (`remand.describe`).
+`{"bases": [qualified names over the whole MRO], "codes": {"status": 503, ...}}`. Further keys, where there is
+something to say: `"says"`, the flags `retryable` and `retriable`; `"installed"`, the bases that belong to
+libraries; `"wrapped"`, the same record of each exception that it wraps, the nearest first, with class and
+message, and `"context": true` for one that was merely being handled; `"nothing_sent": true`
+(`remand.not_sent`); `"class"` and `"message"` of the exception itself where the exception that it wraps is
+shown instead (`remand.describe`).
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _codes_as_they_stand(facts: Facts) -> Iterator[tuple[str, Key]]:
 
 
 def _plain(key: Key, clean: Clean) -> Key:
-    """Return a code as JSON has it: enumerations and other subclasses become what they are made of."""
+    """Return a code as a JSON value: enumerations and other subclasses become their plain values."""
     if isinstance(key, str):
         return clean(str.__str__(key), _NAME)
     number = int.__add__(key, 0)
@@ -102,7 +103,7 @@ def _plain(key: Key, clean: Clean) -> Key:
 def _inside(exc: BaseException) -> list[tuple[BaseException, bool]]:
     """Return what an exception wraps and what that wraps, in the order in which rules are asked.
 
-    With each whether it is a mere context.
+    Each comes with a flag: whether it is a mere context.
     """
     found: list[tuple[BaseException, bool]] = []
     seen, pending = {id(exc)}, _held(exc)

@@ -1,9 +1,9 @@
 """Mask secrets in text and in JSON values before they are logged, shown or stored.
 
-Two ways to find one: by the name of what holds it (`remand.secret_names`, `remand.secret_values`), and by its
-shape or surroundings (`remand.secret_shapes`, `remand.secret_logins`). A best effort: it cannot know a secret
-that is called nothing and looks like nothing. When in doubt it masks: a hidden port costs a look, a shown
-password a night. Time is linear in the length of the text.
+A secret is found in two ways: by the name of what holds it (`remand.secret_names`, `remand.secret_values`),
+or by its shape or surroundings (`remand.secret_shapes`, `remand.secret_logins`). This is a best effort: a
+secret without a telling name or shape is not found. When in doubt the text is masked: a hidden port number
+does less harm than a shown password. Time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OF_LOGINS: Final = (
     "://", "sig", "hmac=", "jwt=", "key=", "code=", "auth=", "session=", "sid=", "ticket=", "assertion=",
     "bearer", "basic", "digest", "jdbc:oracle:", "@tcp(", "@unix(", "curl", "sshpass", "identified", "-us",
 )  # fmt: skip
-"""One of these is in each text in which `remand.secret_logins` finds anything, whatever its letters' case."""
+"""Each text in which `remand.secret_logins` finds anything holds one of these, in any letter case."""
 _ACTOR: Final = re.compile(r"token:[a-z0-9][a-z0-9._@+-]{0,63}")
 
 
@@ -44,7 +44,7 @@ def redact_text(text: str, keys: Iterable[str] = DEFAULT_KEYS) -> str:
 def _masked(text: str, keys: tuple[str, ...]) -> str:
     if is_clean(text, keys):
         return text
-    # Loaded where there is something to look for: commands that mask nothing do not pay for their patterns.
+    # Loaded only when there is something to mask: commands that mask nothing do not pay for the patterns.
     from remand.secret_logins import mask_logins  # noqa: PLC0415
     from remand.secret_values import mask_values  # noqa: PLC0415
 
@@ -61,8 +61,8 @@ def _with_passwords(keys: tuple[str, ...]) -> tuple[str, ...]:
 def redact_json(value: Any, keys: Iterable[str] = DEFAULT_KEYS) -> Any:
     """Return a copy of a JSON value in which the value of every secret key is masked, at any depth.
 
-    Strings are masked as `redact_text` does; so is what `{"name": …, "value": …}` or a pair in a list calls a
-    secret. The input is not changed; depth is limited by memory alone.
+    Strings are masked as `redact_text` does; so are values that `{"name": …, "value": …}` or a pair in a list
+    names as secret. The input is not changed; depth is limited by memory alone.
     """
     names = tuple(keys)
     root: list[Any] = [None]
@@ -112,12 +112,12 @@ def _is_pair(node: Sequence[Any], keys: tuple[str, ...]) -> bool:
 
 
 def is_clean(text: str, keys: Iterable[str] = DEFAULT_KEYS) -> bool:
-    """Say at a glance whether there is nothing in a text that the functions here would mask.
+    """Say quickly whether a text surely holds nothing that the functions here would mask.
 
-    Of any text, or of a JSON value's whose letters are not escaped. False: there may be something.
+    For any text, or the text of a JSON value whose letters are not escaped. False: there may be something.
     """
     folded = text.casefold()
-    for rarest, others in _tell_tales(tuple(keys)):  # the look at one word is all that most texts cost
+    for rarest, others in _tell_tales(tuple(keys)):  # for most texts, one word is enough to decide
         if rarest in folded and all(word in folded for word in others):
             return False
     return True
@@ -125,7 +125,7 @@ def is_clean(text: str, keys: Iterable[str] = DEFAULT_KEYS) -> bool:
 
 @lru_cache(maxsize=64)
 def _tell_tales(keys: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return words of which a text has all of one entry wherever something is masked, the longest first."""
+    """Return entries of words: a text with something to mask has all words of some entry. Longest first."""
     shapes = (*_OF_LOGINS, *(one.casefold() for one in secret_shapes.NEEDLES))
     named = (
         sorted((w for w in plain(key).split("_") if w), key=len, reverse=True)

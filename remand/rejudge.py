@@ -1,7 +1,7 @@
-"""Ask the rules again about a failure that was recorded: its exception is gone, its facts are not.
+"""Ask the rules again about a failure that was recorded: the exception is gone, but its facts were kept.
 
-What was not recorded is not known: the body of an answer, and attributes that are neither codes nor flags.
-Where the exception itself had spoken, its word stands.
+What was not recorded is not known: the body of a response, and attributes that are neither codes nor flags.
+Where the exception itself decided, that verdict stands.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def explain_recorded(
 
 
 class _Gone(Exception):
-    """Stands where the exception stood."""
+    """Stands in for the exception."""
 
 
 class _Recorded(Facts):
@@ -60,7 +60,7 @@ class _Recorded(Facts):
         self._know(text=told["message"], body=None, response=None, retry_after=None, own_retry_after=None)
 
     def say(self, verdict: Classification) -> None:
-        """Take over what was read of the exception itself: the wait it asked for, and its own word."""
+        """Take over what was read from the exception itself: the wait it asked for, and its own word."""
         self._know(retry_after=verdict.retry_after)
         if verdict.rule.startswith("own-word."):
             self._word |= {"retryable": verdict.policy != "never", "category": verdict.category}
@@ -68,7 +68,7 @@ class _Recorded(Facts):
             self._know(own_retry_after=verdict.retry_after)
 
     def _know(self, **facts: Any) -> None:
-        # Where a fact that is read once keeps what was read.
+        # The place where a fact that is read once keeps its value.
         self.__dict__.update(facts)
 
     def get(self, name: str) -> Any:

@@ -1,6 +1,6 @@
 """Read how long a server asks us to wait: the Retry-After header and its relatives.
 
-Pure and forgiving: what cannot be read counts as not said, what is absurd is capped, and nothing raises.
+Pure and forgiving: an unreadable value counts as absent, an absurd one is capped, and nothing raises.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from itertools import islice
 from typing import Any, Final
 
 CAP: Final = timedelta(days=3650)
-"""No wait is longer: ten years fit every clock and database column."""
+"""The longest wait: ten years fit every clock and database column."""
 
 _CAP_SECONDS: Final = CAP.total_seconds()
 _HEADERS: Final = 200
-"""Looked at in one answer, at most."""
+"""The most headers read in one response."""
 _SECONDS = re.compile(r"\+?(\d{1,400}(?:\.\d{0,20})?|\.\d{1,20})", re.ASCII)
 
 Header = Callable[[str], str | None]
@@ -56,9 +56,9 @@ def from_headers(header: Header, now: datetime) -> timedelta | None:
 
 
 def header_reader(headers: object) -> Header:
-    """Return a look-up, blind to case, over the headers of any client: a mapping, or pairs.
+    """Return a case-insensitive lookup over the headers of any client: a mapping, or pairs.
 
-    Raises what the mapping raises, also when something is looked up.
+    Raises what the mapping raises, also later, at a lookup.
     """
     keys = getattr(headers, "keys", None)
     if not callable(keys):
@@ -99,7 +99,7 @@ def _text(value: str | bytes | float) -> str:
 
 
 def _from_text(text: str, now: datetime) -> timedelta | None:
-    # Two headers of the same name are joined by a comma by most clients; an HTTP date has one as well.
+    # Most clients join two headers of the same name with a comma; an HTTP date contains a comma as well.
     if (number := _number(text)) is not None or (number := _number(text.partition(",")[0])) is not None:
         return _from_number(number)
     if len(text) > 64:
@@ -121,7 +121,7 @@ def _number(text: str | None) -> float | None:
 def _from_number(seconds: float) -> timedelta | None:
     if seconds >= _CAP_SECONDS:
         return CAP
-    # A number that is none compares false to everything.
+    # NaN compares false to everything.
     return timedelta(seconds=float(seconds)) if seconds >= 0 else None
 
 

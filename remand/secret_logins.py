@@ -1,7 +1,7 @@
-"""Mask logins and credentials that their surroundings give away: in URLs, connection strings, headers, flags.
+"""Mask logins and credentials found by their surroundings: in URLs, connection strings, headers, flags.
 
-Pure, in time linear in the text: what is looked for is found by a few letters, and looked around from there
-over a bounded stretch.
+Pure, in time linear in the text: a few letters mark a place to look, and only a bounded stretch around that
+place is read.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _OF_PARAMETERS: Final = (
 
 
 def mask_logins(text: str, folded: str) -> str:
-    """Return the text without the credentials; `folded` is the text, its letters casefolded."""
+    """Return the text without the credentials; `folded` is the text, casefolded."""
     if "://" in folded:
         text = _mask_urls(text)
     for needle in ("@tcp(", "@unix("):
@@ -82,7 +82,7 @@ _PLAIN: Final = (
 
 
 def _mask_urls(text: str) -> str:
-    """Mask what stands between the user's name and the last "@" of a URL: passwords hold "/", "@" and "'"."""
+    """Mask what is between the user's name and the last "@" of a URL: passwords may hold "/", "@" and "'"."""
     parts, done, end_of_run = [], 0, 0
     at = text.find("://")
     while at >= 0:
@@ -100,7 +100,7 @@ def _mask_urls(text: str) -> str:
 
 
 def _start_of_secret(text: str, start: int, end: int) -> int | None:
-    """Return where the secret of a login begins, None if there is none. A port is none."""
+    """Return where the secret of a login begins, None if there is none. A port is no secret."""
     found = _USER.match(text, start, end)
     user = start if found is None else found.end()
     if user == end:

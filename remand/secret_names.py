@@ -1,6 +1,6 @@
-"""Tell by its name whether something holds a secret: fields, headers, variables, flags, parameters of URLs.
+"""Tell from a name whether it names a secret: fields, headers, variables, flags, parameters of URLs.
 
-Pure. What is said *about* a secret (`token_type`, `password_min_length`, `has_password`) is none.
+Pure. A fact *about* a secret (`token_type`, `password_min_length`, `has_password`) is no secret.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PASSWORDS: Final = ("password", "passwd", "passphrase", "pwd")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LONGEST: Final = 128
 _GLUED: Final = (*PASSWORDS, "secret", "token", "apikey", "cookie", "credential", "accesskey", "privatekey")
-"""What may be the end of a longer word: `PGPASSWORD`, `csrftoken`."""
+"""Words that may end a longer word: `PGPASSWORD`, `csrftoken`."""
 _OF_SECRETS: Final = frozenset({*PASSWORDS, "secret", "token", "key", "apikey", "cookie", "credential"})
-"""Nouns that other words can be about. Of a card's number or a key of somebody's own, nothing is."""
+"""Nouns for which another word can name a fact about them. Card numbers and users' own keys have none."""
 _ABOUT: Final = frozenset(
     {
         "age", "alg", "algorithm", "arn", "at", "attempts", "audience", "auth", "authentication", "by",
@@ -51,7 +51,7 @@ def is_secret(name: str, keys: tuple[str, ...]) -> bool:
 
 
 def is_counted(name: str) -> bool:
-    """Say whether a number under a secret's name is none: `max_tokens`, `pass`."""
+    """Say whether a number under a secret's name is no secret: `max_tokens`, `pass`."""
     return plain(name[-_LONGEST:]).rpartition("_")[2] in _COUNTED
 
 

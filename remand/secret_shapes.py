@@ -1,6 +1,6 @@
-"""Mask secrets that their shape gives away: keys of known makers, JSON Web Tokens, private keys in PEM.
+"""Mask secrets found by their shape: keys of known makers, JSON Web Tokens, private keys in PEM.
 
-Pure, in time linear in the text: each pattern begins with letters that are looked for first, repeats
+Pure, in time linear in the text: each pattern begins with letters that are searched for first, repeats
 possessively, and looks back and ahead over a bounded stretch.
 """
 
@@ -76,7 +76,7 @@ _PEM_BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=:,. \t\r\n]|\\{1,8}[nrt]|-(?!---
 
 
 def looks_random(text: str, least: int) -> bool:
-    """Say whether a word looks drawn by chance: long enough, of letters and digits, no date or version."""
+    """Say whether a word looks random: long enough, of letters and digits, no date or version."""
     return len(text) >= least and _RANDOM.fullmatch(text) is not None and _INSTANT.match(text) is None
 
 
@@ -89,7 +89,7 @@ def mask_shapes(text: str) -> str:
 
 
 def mask_private_keys(text: str) -> str:
-    """Return the text without what stands in PEM between the lines that say so, or behind the first."""
+    """Return the text without the private keys between the marker lines of PEM, or after the first marker."""
     if _PEM_NEEDLE not in text:
         return text
     parts, done = [], 0
@@ -106,7 +106,7 @@ def _pattern(prefix: str, body: str) -> re.Pattern[str]:
     quoted = re.escape(prefix)
     if not prefix[0].isalnum():
         return re.compile(quoted + body)
-    # The look-behind stands behind the letters, for these are what the engine searches for.
+    # The look-behind comes after the letters, because the engine searches for the letters first.
     return re.compile(f"{quoted}(?<![A-Za-z0-9]{quoted}){body}")
 
 

@@ -1,8 +1,8 @@
-"""Mask the values of what is called like a secret, wherever a text names it.
+"""Mask the values of fields with a secret's name, wherever a text names one.
 
-Knows assignments and mappings of many languages (`key=value`, `key: value`, `"key" => 'value'`, JSON within a
+Reads assignments and mappings of many languages (`key=value`, `key: value`, `"key" => 'value'`, JSON within a
 string of JSON, percent-encoded), headers, cookies, flags, tags of XML, pairs and a few turns of prose. Pure,
-in time linear in the text: names are found by the words of the keys, and what is read is not read again.
+in time linear in the text: names are found by the words of the keys, and no part of the text is read twice.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _SAID: Final = frozenset(
         "unknown", "unset", "used", "was", "were", "will", "with", "wrong",
     }
 )  # fmt: skip
-"""What prose says of a secret behind a colon, and types of it."""
+"""Words that prose puts after a secret's name and a colon, and names of types."""
 _CODE: Final = re.compile(
     r"(?:self|cls|settings|config|os|env|environ|process|request|params|kwargs|args|options)(?:\.\w+)+[\[(]?.*"
     r"|[A-Za-z_]{3,}(?:\.[A-Za-z_]+)*\(.*|Optional\[.*",
@@ -82,7 +82,7 @@ _ATTRIBUTES: Final = frozenset({"path", "domain", "expires", "max-age", "samesit
 
 
 def mask_values(text: str, keys: tuple[str, ...]) -> str:
-    """Return the text with the values masked of names that hold one of the keys."""
+    """Return the text with the values masked whose names hold one of the keys."""
     stems = _stems(keys)
     if stems is None:
         return text
@@ -191,7 +191,7 @@ def _bare(name: _Name, at: int, sep: str) -> Iterator[Span]:
 
 
 def _spared(name: _Name, start: int, end: int) -> Iterator[Span]:
-    """Yield the span unless what stands there is no secret: nothing, a mask, a variable, a count."""
+    """Yield the span unless it holds no secret: nothing, a mask, a variable, a count."""
     value = name.source[start:end]
     is_count = value.isdigit() and is_counted(name.text)
     if value.strip() and not is_count and not _SPARED.fullmatch(value) and not _MASKED_PEM.fullmatch(value):
@@ -208,7 +208,7 @@ def _end_of_quoted(text: str, start: int, quote: str) -> int:
 
 
 def _end_of_structure(text: str, start: int) -> int:
-    """Return where the bracket closes that opens at `start`; never closed: the end of what was looked at."""
+    """Return where the bracket that opens at `start` closes; never closed: the end of the part looked at."""
     depth, at, limit = 0, start, min(len(text), start + _LONGEST_STRUCTURE)
     while (found := _BRACKET.search(text, at, limit)) is not None:
         at = found.end()
@@ -272,7 +272,7 @@ def _listed(name: _Name, after: re.Match[str], keys: tuple[str, ...]) -> Iterato
 
 
 def _in_prose(name: _Name, at: int) -> Iterator[Span]:
-    """Yield what follows the name with nothing but a blank between, where it looks like a secret."""
+    """Yield what follows the name after only a blank, if it looks like a secret."""
     if name.last_word == "pass":
         return
     text, is_password = name.source, name.last_word.endswith(PASSWORDS)
@@ -290,7 +290,7 @@ def _in_prose(name: _Name, at: int) -> Iterator[Span]:
 
 
 def _is_actor(name: _Name, at: int) -> bool:
-    """Say whether `token:NAME` is who decided something, as the history has it."""
+    """Say whether `token:NAME` is an actor in the form that the history uses."""
     text = name.source
     found = _ACTOR.match(text, at)
     if found is None or name.text != "token" or text[at - 1] != ":" or looks_random(found[0], 20):

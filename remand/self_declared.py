@@ -1,4 +1,4 @@
-"""What an exception itself says of retries: by its class, by attributes `retryable` and `retry_after`."""
+"""What an exception itself says of retries: by its class, or by attributes `retryable` and `retry_after`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def says_retryable(facts: Facts) -> bool | None:
     if "remand.errors.PermanentError" in facts.profile.name_set:
         return False
     word = facts.get("retryable")
-    # A google-auth error says False unless somebody set it: no word, but a default.
+    # In a google-auth error, False is the default: it counts as no word.
     if isinstance(word, bool) and (word or "google" not in facts.roots):
         return word
     if "celery.exceptions.Reject" in facts.profile.name_set:

@@ -1,7 +1,8 @@
-"""Ask the rules that users added: about an exception, then about what it wraps, the nearest first.
+"""Ask the rules that users added: about an exception, then about the exceptions it wraps, the nearest first.
 
-A user's rule for what is wrapped goes before every built-in rule for the wrapper. What was merely being
-handled (`__context__`) is asked where it is judged, last. A group's members are judged one by one.
+A user's rule for a wrapped exception goes before every built-in rule for the wrapper. An exception that was
+merely being handled (`__context__`) is asked about last, at its own stage. The members of a group are judged
+one by one.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _deeper(inner: BaseException, holder: Facts, look: ClassifyContext) -> Class
         look.trace.enter(inner, holder)
     facts = look.at(inner)
     if says_retryable(facts) is not None:
-        # Its own word counts more than any rule, and is heard where it is judged.
+        # An exception's own word counts more than any rule, and is asked at its own stage.
         return None
     look.depth += 1
     try:
@@ -76,7 +77,7 @@ def _meet(asked: Conditions, facts: Facts) -> bool:
 
 
 def _answer(rule: FunctionRule, facts: Facts, where: str, look: ClassifyContext) -> Verdict | None:
-    """Call a rule's function; what it raises, or answers beside the vocabulary, counts as None."""
+    """Call a rule's function; an exception, or an answer outside the vocabulary, counts as None."""
     try:
         said: object = rule.function(facts.exc)
         answer = Verdict(said) if isinstance(said, str) else said if isinstance(said, Verdict) else None

@@ -1,4 +1,4 @@
-"""What the classifier answers, and how an answer about one exception becomes one about what wraps it."""
+"""The answer of the classifier, and how a verdict on a wrapped exception becomes that of its wrapper."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def sentence(subject: str, reason: str, wait: timedelta | None) -> str:
 
 
 def passed_on(verdict: Classification, wrapper: str, wait: timedelta | None, trust: float) -> Classification:
-    """Return the verdict on an exception as that on its wrapper, which may name a wait of its own."""
+    """Return the verdict on an exception as the verdict on its wrapper, which may name a wait of its own."""
     if verdict.policy == "never":
         wait = None
     elif wait is None:
@@ -58,12 +58,12 @@ def passed_on(verdict: Classification, wrapper: str, wait: timedelta | None, tru
 
 
 def held_by(verdict: Classification, group: str) -> Classification:
-    """Return the verdict on a member as that on its group."""
+    """Return the verdict on a member as the verdict on its group."""
     return replace(verdict, explanation=f"{group} holds {verdict.explanation}"[:_LONGEST_EXPLANATION])
 
 
 def worse(kept: Classification | None, other: Classification) -> Classification:
-    """Return the verdict that settles a group, with the longest wait of both: never goes before all else."""
+    """Return the verdict that settles a group, with the longer of both waits; `never` goes first."""
     if kept is None:
         return other
     if _weight(other) > _weight(kept):
@@ -75,7 +75,7 @@ def worse(kept: Classification | None, other: Classification) -> Classification:
 def gravest(
     members: Iterable[BaseException], judge: Callable[[BaseException], Classification]
 ) -> BaseException | None:
-    """Return the exception whose verdict settles a group of them, the first of equals; None of none."""
+    """Return the exception whose verdict settles a group, the first of equals; None for an empty group."""
     return max(members, key=lambda one: _weight(judge(one)), default=None)
 
 

@@ -1,6 +1,6 @@
 """Find the exceptions that an exception stands for: causes that Python and libraries keep in it, and members.
 
-Guarded as all reading of exceptions is; nothing that could wait is called.
+All reads are guarded, as everywhere exceptions are read; nothing that could wait is called.
 """
 
 from __future__ import annotations

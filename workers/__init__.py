@@ -1,6 +1,6 @@
-"""Celery's side: thin shells around the engine. Start them with `celery -A workers worker -Q steps`.
+"""Celery's side: thin tasks around the engine. Start them with `celery -A workers worker -Q steps`.
 
-Shells hold no logic: each task calls one verb of `app.engine` and returns what a log line needs.
+The tasks hold no logic: each calls one verb of `app.engine` and returns what a log line needs.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Beat's scheduler: rings what is overdue at once, and never more than the workers hear.
+"""Beat's scheduler: rings overdue sweeps at once, and never rings more than the workers hear.
 
-What is overdue is what Postgres says: a beat that lives shorter than a sweep's interval must ring it, too. It
-starts without Postgres and asks again until it knows. While nobody takes its ticks, or the broker takes none,
-it holds them: a tick that is held stays due, so that none is lost and none piles up.
+Postgres says what is overdue: a beat that runs for less than a sweep's interval must still ring that sweep.
+Beat starts without Postgres and asks again until it has an answer. While no worker takes its ticks, or the
+broker accepts none, it holds them. A held tick stays due, so that none is lost and none piles up.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Scheduler(CeleryScheduler):
     """Celery's, in memory: nothing is kept in a file."""
 
     _ask_at: float | None = 0.0
-    """When to ask Postgres what is overdue; None: it has told."""
+    """When to ask Postgres what is overdue; None: Postgres has answered."""
     _look_at = 0.0
     _is_held = False
     _line: Any = None
@@ -46,14 +46,14 @@ class Scheduler(CeleryScheduler):
         return seconds
 
     def is_due(self, entry: ScheduleEntry) -> tuple[bool, float]:
-        """Return whether to ring now, and the seconds until it is asked again."""
+        """Return whether to ring now, and the seconds until the next check."""
         due, seconds = super().is_due(entry)
         if due and self._must_hold(entry.options["queue"]):
             return False, LOOK_SECONDS
         return due, seconds
 
     def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
-        """Ring; what the broker does not take stays due."""
+        """Ring; a bell that the broker does not take stays due."""
         try:
             self.apply_async(entry, producer=producer, advance=False)
         except SchedulingError as error:
@@ -73,14 +73,14 @@ class Scheduler(CeleryScheduler):
                 return
         for name, entry in self.schedule.items():
             interval = entry.schedule.run_every.total_seconds()
-            # Never in the future, whatever the clocks say.
+            # Never in the future, even if the clocks differ.
             age = max(0.0, ages.get(name, interval))
             entry.last_run_at = min(entry.last_run_at, entry.default_now() - timedelta(seconds=age))
         self._heap = None
         self._ask_at = None
 
     def _must_hold(self, queue: str) -> bool:
-        """Return whether as many ticks wait as may, or the broker cannot tell."""
+        """Return whether the limit of waiting ticks is reached, or the broker cannot tell."""
         if self._is_held and time.monotonic() < self._look_at:
             return True
         try:
@@ -110,11 +110,11 @@ class Scheduler(CeleryScheduler):
         try:
             count = int(channel.queue_declare(queue, passive=True).message_count)
         except line.channel_errors:
-            # There is no such queue, or Redis keeps none that is empty: nothing waits.
+            # There is no such queue (Redis keeps no empty ones): nothing waits.
             count = 0
         if getattr(channel, "is_open", True):
             self._line = line
         else:
-            # RabbitMQ closes a channel that asked for what is not there.
+            # RabbitMQ closes a channel that asked for a queue that does not exist.
             line.close()
         return count

@@ -1,7 +1,7 @@
 """Who calls a verb over the broker: recognised by the token in the message's header, else by a claim.
 
-What is refused is told to the sender and written down: in the log each time, in the audit log once a minute
-for each verb and sender. Source: E6.
+A refusal is told to the sender and recorded: in the log each time, in the audit log once a minute for each
+verb and sender. Source: E6.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from remand.errors import RemandError
 from workers import process
 
 UNNAMED: Final = "celery"
-"""Who calls without saying who."""
+"""The name of a caller who gives none."""
 _AGAIN_SECONDS: Final = 60.0
 _MOST_KNOWN: Final = 1000
 _sender: ContextVar[Identity | None] = ContextVar("sender", default=None)
@@ -35,7 +35,7 @@ _sender: ContextVar[Identity | None] = ContextVar("sender", default=None)
 
 @contextmanager
 def admitted(name: str, request: Any, by: object) -> Iterator[None]:
-    """Run a verb as whoever sent it; `by`: what the message says of that.
+    """Run a verb as its sender; `by`: who the message says the sender is.
 
     Raises:
         NotSignedIn: it needs a token, or has one that is no good.
@@ -65,7 +65,7 @@ def who(by: str, reason: str | None = None) -> Who:
 
 
 def _taken(request: Any) -> str | None:
-    """Return the token of a request, and leave none there for whoever shows or copies it."""
+    """Return the token of a request, and remove it, so that it is not shown or copied with the request."""
     (request.headers or {}).pop(TOKEN, None)
     token: str | None = request.__dict__.pop(TOKEN, None)
     return token
@@ -86,14 +86,14 @@ def _shown(sender: Identity | None, by: object) -> Who:
 
 
 class _Known:
-    """What was written down a moment ago."""
+    """What was recorded within the last minute."""
 
     def __init__(self) -> None:
         self._at: dict[tuple[str, str], float] = {}
         self._lock = threading.Lock()
 
     def is_new(self, key: tuple[str, str]) -> bool:
-        """Say whether that is a minute ago, or never was, and know it from now on."""
+        """Say whether the event was last recorded a minute ago or never, and remember it from now on."""
         now = time.monotonic()
         with self._lock:
             if now - self._at.get(key, -_AGAIN_SECONDS) < _AGAIN_SECONDS:

@@ -18,7 +18,7 @@ _TASKS = ("workers.steps", "workers.retries", "workers.maintenance", "workers.co
 
 
 class OwnApp(Celery):
-    """Remand's app: never current nor default, for whatever a handler sends belongs to an app of its own.
+    """Remand's app: never current nor default, because tasks that a handler sends belong to the users' app.
 
     Celery's worker makes its app both, in the main process and in each child; see `workers/current.py`.
     """

@@ -1,4 +1,4 @@
-"""How a process of the pool ended, told after Celery reaped it: the pool's own record, kept while needed."""
+"""How a process of the pool ended, as known after Celery has reaped it: read from the pool's own record."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Children:
         """Return how a process ended ("SIGKILL", "exit status 3"), None while it lives or is being reaped."""
         ended = end_of_process(pid)
         if ended == GONE and pid in self._known:
-            # Read, not polled: polling would reap, and that is the pool's to do.
+            # Read, not polled: polling would reap the process, which is the pool's task.
             ended = _told(getattr(getattr(self._known[pid], "_popen", None), "returncode", None))
         if ended == GONE and pid not in self._unexplained:
-            # The pool may have reaped it this instant, and be about to note how it ended.
+            # The pool may have just reaped the process, and be about to note how it ended.
             self._unexplained.add(pid)
             return None
         if ended is not None:
@@ -35,7 +35,7 @@ class Children:
         return ended
 
     def _follow(self, processes: Any) -> None:
-        """Know every process from its birth: one may be born, killed and reaped between two looks."""
+        """Record every process when it starts: one may start, be killed and be reaped between two checks."""
         create = processes._create_worker_process  # noqa: SLF001 - billiard tells nobody in another way
 
         def created(index: int) -> Any:

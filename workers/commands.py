@@ -1,7 +1,7 @@
 """The verbs as Celery tasks: any Celery client may call them by name, with JSON, and gets JSON back.
 
 An error of the product comes back as `{"error": {"code", "message", "hint", "details"}}`, so that a client
-needs none of our classes. Who may call what: `workers/callers.py`. Source: A14.
+needs none of our classes. `workers/callers.py` decides who may call what. Source: A14.
 """
 
 from __future__ import annotations

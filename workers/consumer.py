@@ -1,8 +1,8 @@
-"""What listens to the broker in a worker: whatever the broker answers, it waits and comes back.
+"""A worker's connection to the broker: whatever the broker answers, the worker waits and reconnects.
 
-Celery's own ends the worker on every answer that is an error though the connection stands: a Redis that
-became a replica (READONLY, UNBLOCKED), is full (OOM), or follows a master it cannot reach (MASTERDOWN).
-And it runs whatever is registered, also what `shared_task` of a user's module puts into every app.
+Celery's own consumer ends the worker on every error that comes over a working connection: a Redis that became
+a replica (READONLY, UNBLOCKED), is full (OOM), or follows a master it cannot reach (MASTERDOWN). It also runs
+every registered task, including those that `shared_task` of a user's module puts into every app.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from remand.redact import redact_text
 from workers.guarded import Guarded
 
 PREFIX = "remand."
-"""Names of our tasks begin with it; nothing else is run by our workers."""
+"""The prefix of our tasks' names; our workers run nothing else."""
 RESOURCE_LOCKED = 405
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
 _WELL_SECONDS = 30.0
-"""After so long without trouble the pauses begin anew."""
+"""After this time without trouble, pauses start short again."""
 _SLICE_SECONDS = 0.1
 
 
@@ -39,20 +39,20 @@ class Consumer(Guarded):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         refusals: tuple[type[BaseException], ...] = self.conninfo.channel_errors
-        # With `broker_channel_error_retry` it comes back after these, too.
+        # With `broker_channel_error_retry` it reconnects after these errors, too.
         self.channel_errors = (*refusals, RedisError)
         self._pause = 0.0
         self._troubled_at = 0.0
 
     class Blueprint(Guarded.Blueprint):
-        """Celery's parts but one: it would put up queues for delays that none of our messages has."""
+        """Celery's parts except the one that declares queues for delayed messages, which we do not send."""
 
         default_steps = tuple(
             step for step in Guarded.Blueprint.default_steps if "delayed_delivery" not in step
         )
 
     def connect(self) -> Any:
-        """Connect, and make sure of the queues before anybody listens to them."""
+        """Connect, and declare the queues before anybody listens to them."""
         conn = self.connection_for_read(heartbeat=self.amqheartbeat)
         try:
             self._settle_queues(conn)
@@ -64,7 +64,7 @@ class Consumer(Guarded):
         return conn
 
     def ensure_connected(self, conn: Any) -> Any:
-        """Connect, however long it takes; pauses stay short, for a worker is deaf in them."""
+        """Connect, however long it takes; pauses stay short, because a worker is deaf during them."""
         connected = conn.ensure_connection(
             self._told,
             interval_start=FIRST_PAUSE_SECONDS,
@@ -80,12 +80,12 @@ class Consumer(Guarded):
         self._wait(exc)
 
     def on_connection_error_after_connected(self, exc: BaseException) -> None:
-        """Let the connection go, and wait before the next."""
+        """Close the connection, and wait before the next."""
         super().on_connection_error_after_connected(exc)
         self._wait(exc)
 
     def update_strategies(self) -> None:
-        """Know our own tasks alone."""
+        """Accept only our own tasks."""
         super().update_strategies()
         for name in [name for name in self.strategies if not name.startswith(PREFIX)]:
             del self.strategies[name]
@@ -93,7 +93,7 @@ class Consumer(Guarded):
     def on_unknown_task(self, _body: Any, message: Any, exc: BaseException) -> None:
         """Refuse a task that is none of ours; its sender is told if it waits for an answer.
 
-        Celery's own would also write into the log what was sent.
+        Celery's own method would also log the content of the message.
         """
         headers, properties = message.headers, message.properties
         name = str(headers.get("task"))
@@ -112,7 +112,7 @@ class Consumer(Guarded):
             self.app.backend.mark_as_failure(headers["id"], NotRegistered(name), request=asked)
 
     def _settle_queues(self, conn: Any) -> None:
-        """Declare our queues; use those that somebody else made otherwise as they are."""
+        """Declare our queues; use as it is a queue that another program declared differently."""
         if conn.transport.driver_type != "amqp":
             return
         queues = self.app.amqp.queues
@@ -122,7 +122,7 @@ class Consumer(Guarded):
             if how is not None:
                 queue.no_declare = True
                 if "'quorum'" in how:
-                    # Celery asks for what quorum queues cannot do unless it knows.
+                    # Celery asks for features that quorum queues lack, unless it knows that a queue is one.
                     queue.queue_arguments = queue_arguments("quorum")
                 log("queue.differs", queue=queue.name, message=how, advice=advice(queue.name))
 

@@ -1,8 +1,8 @@
-"""Which Celery app is current in our processes: the users', never ours.
+"""Which Celery app is current in our processes: the users' app, never ours.
 
-A `shared_task` belongs to whatever app is current, and with ours in that place it would land in our queues.
-So the app that the modules of handlers made current stays it, in every thread and child; without one, what a
-handler sends fails at once and says so.
+A `shared_task` belongs to the current app. If ours were current, such a task would land in our queues. So the
+app that the handlers' modules made current stays current, in every thread and child. If there is none, a task
+that a handler sends fails at once with an error that says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from celery.signals import worker_process_init
 
 
 class NoApp(Celery):
-    """Stands where Celery would put its default app, whose broker is whatever listens on this machine.
+    """Replaces Celery's default app, whose broker would be whatever listens on this machine.
 
     Settings in a `celeryconfig` module or in CELERY_BROKER_URL make it an app like any other.
     """
@@ -41,7 +41,7 @@ class NoApp(Celery):
 
 
 def hand_over() -> None:
-    """Make the app that is current in this thread that of all threads; call it when handlers are imported."""
+    """Make this thread's current app the current app of all threads; call it when handlers are imported."""
     _default.app = _state._tls.current_app or _no_app()  # noqa: SLF001 - Celery tells it in no other way
     _state.set_default_app(_default.app)
 

@@ -1,8 +1,8 @@
 """A tab in Flower: how much waits in which queue and for how long, what is paused, which breakers are open.
 
-Flower's own pages show bells; the work is in Postgres. The tab asks that, read-only, behind Flower's login.
-Flower documents no way to add a page: this uses what it makes its application of, `urls.handlers` and
-`urls.settings`, and Tornado's `template_loader`.
+Flower's own pages show bells; the work is in Postgres. The tab reads Postgres, read-only, behind Flower's
+login. Flower documents no way to add a page: the tab uses the parts from which Flower makes its application,
+`urls.handlers` and `urls.settings`, and Tornado's `template_loader`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LINK = """<li class="nav-item">
 
 
 def look() -> dict[str, Any]:
-    """Return how queues and breakers stand, or `error`: why that cannot be said."""
+    """Return the state of queues and breakers, or `error`: why it cannot be read."""
     try:
         runtime = process.runtime()
         runtime.check_schema()
@@ -51,7 +51,7 @@ def look() -> dict[str, Any]:
 
 
 async def _looked() -> dict[str, Any]:
-    # Postgres may take seconds to say that it is away: Flower's loop must not wait for it.
+    # It may take seconds to find that Postgres is away: Flower's loop must not wait for it.
     return await IOLoop.current().run_in_executor(None, look)
 
 
@@ -68,7 +68,7 @@ class Tab(BaseHandler):
 
 
 class Api(BaseApiHandler):
-    """The same for programs; as Flower's API it answers only where a login is configured."""
+    """The same for programs; like Flower's API, it answers only where a login is configured."""
 
     @authenticated
     async def get(self) -> None:

@@ -1,8 +1,8 @@
-"""What stands between the broker and Celery's worker: no message ends it, none is lost without a word.
+"""A guard between the broker and Celery's worker: no message ends the worker, and none is lost silently.
 
-Everything that comes from the broker is hostile until `app.domain.celery_protocol` has read it. What cannot
-be read becomes the order to set it aside, `remand.set_aside`, and goes Celery's usual way with that:
-acknowledged when its letter is stored.
+Everything from the broker is treated as hostile until `app.domain.celery_protocol` has read it. A message
+that cannot be read becomes the order to set it aside, `remand.set_aside`. Celery handles this order as usual,
+and acknowledges it when its letter is stored.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from workers.messages import UNREADABLE
 
 SET_ASIDE: Final = "remand.set_aside"
 _NOT_KEPT: Final = ("redelivered", "delivery_tag", "delivery_info", UNREADABLE, TOKEN)
-"""What transports add, which another delivery has otherwise; and what nobody may see."""
+"""Keys that transports add and that differ in another delivery; and keys that nobody may see."""
 _REASON_LENGTH: Final = 500
 
 
 class Guarded(consumer.Consumer):
-    """Celery's consumer, handed only what it can take; without gossip, which believes everything."""
+    """Celery's consumer, which gets only messages it can handle; without gossip, which trusts them all."""
 
     class Blueprint(consumer.Consumer.Blueprint):
         """Celery's steps, with a mailbox that reads commands before it obeys them."""
@@ -61,7 +61,7 @@ class Guarded(consumer.Consumer):
         self._take: Callable[[Any], Any] | None = None
 
     def create_task_handler(self, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-        """Return what is called with each message of a queue of tasks."""
+        """Return the function that is called with each message of a task queue."""
         self._take = super().create_task_handler(*args, **kwargs)
         return self._receive
 
@@ -82,7 +82,7 @@ class Guarded(consumer.Consumer):
         self.set_aside(message, f"Celery refuses it: {_named(exc)}")
 
     def set_aside(self, message: Any, reason: str) -> None:
-        """Turn a message into the order to keep what can be kept of it, and take that instead."""
+        """Turn a message into the order to store what can be kept of it, and handle that order instead."""
         kept = json.dumps([[_kept(message, reason)], {}, {}])
         message.headers = {
             "lang": "py", "task": SET_ASIDE, "id": str(uuid4()), "argsrepr": "()", "kwargsrepr": "{}",
@@ -112,14 +112,14 @@ class Guarded(consumer.Consumer):
 
 
 class Mailbox(pidbox.Pidbox):
-    """Where commands of the remote control arrive; obeyed are those of the setting `commands.control`."""
+    """Receives commands of the remote control; only those of the setting `commands.control` are obeyed."""
 
     def __init__(self, c: Any) -> None:
         super().__init__(c)
         self.node.handlers = handlers(settings.commands.control)
 
     def on_message(self, body: Any, message: Any) -> None:
-        """Obey a command that can be read; say of any other that it was refused."""
+        """Obey a command that can be read; log any other as refused."""
         exchange = self.node.mailbox.reply_exchange.name
         try:
             command = read_command(message.headers, body, reply_exchange=exchange)
@@ -145,7 +145,7 @@ class Mailbox(pidbox.Pidbox):
 
 
 def handlers(obeyed: Collection[str]) -> dict[str, Callable[..., Any]]:
-    """Return what is done at each command of the remote control: those that are not obeyed answer so."""
+    """Return the handler of each command of the remote control; forbidden commands answer with an error."""
     return {
         name: handler if name in obeyed else _forbidden(name) for name, handler in control.Panel.data.items()
     }
@@ -171,7 +171,7 @@ class Control(CelerysControl):
 
 
 def _clean(message: Any) -> None:
-    """Leave of a message what `read_task` finds in it.
+    """Reduce a message to what `read_task` finds in it.
 
     Raises:
         WireInvalid: it is no task.
@@ -200,7 +200,7 @@ def _clean(message: Any) -> None:
 
 
 def _written(body: list[Any]) -> str:
-    # Arguments may be of the kinds that kombu's JSON knows beside JSON's own.
+    # Arguments may be of the types that kombu's JSON adds to those of JSON.
     return str(wire_json.dumps(body))  # type: ignore[no-untyped-call]
 
 
@@ -227,7 +227,7 @@ def _kept(message: Any, reason: str) -> dict[str, Any]:
 
 
 def _lasting(fields: Any) -> dict[Any, Any]:
-    """Return what is the same when the message is delivered again."""
+    """Return the parts of a message that stay the same when it is delivered again."""
     return {k: v for k, v in fields.items() if k not in _NOT_KEPT} if isinstance(fields, dict) else {}
 
 

@@ -1,7 +1,7 @@
-"""Files for health checks, touched where there is a folder for them: see `app/healthcheck.py`.
+"""Files for health checks, touched where their folder exists: see `app/healthcheck.py`.
 
-`heard`: a worker's main process took a message from the broker. `rung`: beat has put one there, or saw that
-as many lie there as may.
+`heard`: a worker's main process took a message from the broker. `rung`: beat put a message there, or saw that
+the limit of waiting messages is reached.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from celery.signals import after_task_publish, beat_init, task_received, worker_
 from app.healthcheck import FOLDER, HEARD, RUNG
 
 _MODE = 0o644
-"""Whatever the umask: a file that others may touch proves nothing."""
+"""The mode, whatever the umask: a file that others may touch proves nothing."""
 
 
 def install() -> None:
-    """Touch the files from the start of a worker or of beat on; nothing where there is no such folder."""
+    """Touch the files from the start of a worker or of beat on; do nothing if the folder is missing."""
     worker_init.connect(_in_worker)
     beat_init.connect(_in_beat)
 

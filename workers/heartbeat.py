@@ -1,8 +1,9 @@
-"""A worker's life: registered, heard, looked after, and leaving nothing behind when it stops.
+"""A worker's life: it registers, sends heartbeats, is supervised, and leaves nothing behind when it stops.
 
-Main process: a thread keeps the pulse and looks after the children; asked to stop, it lets running steps
-finish for `shutdown_grace_seconds` and then ends them uncounted. Children die with the main process. Steps of
-a pool without processes (solo, threads) can be ended in one way only: the worker ends with them.
+In the main process a thread sends the heartbeat and supervises the children. When asked to stop, it lets
+running steps finish for `shutdown_grace_seconds` and then ends them uncounted. Children die with the main
+process. In a pool without processes (solo, threads), steps can end in one way only: the worker ends with
+them.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Presence(bootsteps.StartStopStep):
         )
 
     def leave(self) -> None:
-        """Give everything back and say goodbye; the children are gone by now."""
+        """Give everything back and sign off; the children are gone by now."""
         self._done.set()
         if self._thread is None:
             return
@@ -99,7 +100,7 @@ class Presence(bootsteps.StartStopStep):
             self.supervisor.close()
             self.pulse.stop()
         except NOT_NOW as error:
-            # Nothing is lost: the rescue sweep finds what we held.
+            # Nothing is lost: the rescue sweep finds the claims that we held.
             log("worker.stopped", worker=str(process.INCARNATION), clean=False, error=error.message)
             return
         log("worker.stopped", worker=str(process.INCARNATION), clean=True)
@@ -123,7 +124,7 @@ class Presence(bootsteps.StartStopStep):
                     self._cut_short()
 
     def _cut_short(self) -> None:
-        """End the steps that outlast the grace; the whole process where they run in it (solo, threads)."""
+        """End the steps that outlast the grace; if they run in this process, end it (solo, threads)."""
         self.supervisor.interrupt_all()
         if self.supervisor.runs_here():
             self._say_goodbye()
@@ -149,7 +150,7 @@ def _prepare(**_: Any) -> None:
     try:
         runtime = process.runtime()
         await_database(runtime.database, runtime.settings)
-        # It may go away again at any moment: whatever asks it first waits.
+        # Postgres may go away again at any moment: the first to query it waits.
         patiently(runtime.check_schema, runtime.settings)
         import_handlers(runtime.settings.handlers)
         current.hand_over()
@@ -163,7 +164,7 @@ def _prepare(**_: Any) -> None:
 
 @worker_process_init.connect
 def _born(**_: Any) -> None:
-    """Begin a child: forget the main process's pulse, and die with it."""
+    """Begin a child: drop the main process's heartbeat, and die with the main process."""
     if current_process().name == "MainProcess":
         return
     presence = _life.presence
@@ -179,7 +180,7 @@ def _born(**_: Any) -> None:
 def _ring_ourselves(sender: Any, **_: Any) -> None:
     """Work may have waited while nobody listened.
 
-    In a thread: a broker that is full lets whoever sends wait, and this worker is to empty it.
+    In a thread: a full broker makes senders wait, and this worker is the one to empty it.
     """
     queues = [queue for queue in sender.app.amqp.queues.consume_from if not queue.startswith("remand.")]
     threading.Thread(target=process.engine().bell.ring, args=(queues,), daemon=True).start()
@@ -197,7 +198,7 @@ def _leave(**_: Any) -> None:
 
 
 def incarnation_of(worker: Any, code_version: str | None) -> Incarnation:
-    """Return what the registry is told of a Celery worker of this process."""
+    """Return what the registry records of the Celery worker in this process."""
     return Incarnation(
         id=process.INCARNATION,
         hostname=worker.hostname,

@@ -1,4 +1,4 @@
-"""One task a sweep of the table in `beat_schedule.py`. Each runs through what notes how it went."""
+"""One task for each sweep of the table in `beat_schedule.py`. Every run is recorded with its outcome."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from workers.celery import app
 
 def sweep_task(name: str) -> Any:
     """Make the task of a sweep. A bell of its queue may name itself."""
-    # Before the fork: processes share what is loaded, and one that is not there is found out at the start.
+    # Before the fork: processes share what is loaded, and a missing module is found at the start.
     function_of(name)
 
-    # A sweep that fails is a failed task, and said once, in our own words: not again by Celery.
+    # A sweep that fails is a failed task, logged once, in our own words: not again by Celery.
     @app.task(name=BEAT_SCHEDULE[name].task, ignore_result=True, throws=(Exception,))
     def sweep(bell: str = "") -> None:  # noqa: ARG001 - see above
         process.sweeps().run(name, function_of(name))

@@ -1,8 +1,9 @@
-"""Keep garbage in a queue from ending a worker before anybody has looked at it.
+"""Keep garbage in a queue from ending a worker before any of our code has seen it.
 
-kombu and amqp parse outside every guard. Here what is no message becomes one that says so: it reaches the
-consumer like any other, which sets it aside (workers/guarded.py). And kombu puts messages back on a
-connection that is no more: here they stay where they are. A bell lost so is rung again.
+kombu and amqp parse messages outside every guard. Here an unreadable message is wrapped in a readable one
+that says so. It reaches the consumer like any other, which sets it aside (workers/guarded.py). kombu also
+puts messages back on a connection that is already gone: here they stay where they are. A bell lost this way
+is rung again.
 Source: celery/celery#4308.
 """
 
@@ -25,11 +26,11 @@ from kombu.transport import redis, virtual
 UNREADABLE: Final = "remand-unreadable"
 """The header that says why a message could not be read."""
 MOST_UNPACKED_BYTES: Final = 64 * 1024 * 1024
-"""Of a body that its sender had compressed."""
+"""Limit for a body that its sender had compressed."""
 _DELIVER: Final = "sLbss"
 """The arguments of AMQP's basic.deliver: names as short strings, the tag, a bit."""
 
-# These libraries have no other place to guard; what is repaired is not theirs to type.
+# These libraries offer no other place for a guard, and their types do not know the replacements.
 _redis: Any = redis
 _content: Any = GenericContent
 _channel: Any = abstract_channel
@@ -62,12 +63,12 @@ def restore_if_connected(qos: Any, client: Any = None) -> None:
 
 
 def text_of(raw: Any) -> Any:
-    """Return what Redis sent as text that still knows the bytes it was."""
+    """Return what Redis sent, as text from which the original bytes can be restored."""
     return raw.decode(errors="surrogateescape") if isinstance(raw, bytes) else raw
 
 
 def parsed(text: str) -> Any:
-    """Parse what lay in Redis; what is no JSON comes back as a message that says so."""
+    """Parse a message from Redis; one that is no JSON comes back as a message that says so."""
     try:
         text.encode()
         return _loads(text)
@@ -76,7 +77,7 @@ def parsed(text: str) -> Any:
 
 
 def deliver(transport: Any, message: Any, queue: str) -> None:
-    """Hand a message to whoever listens to its queue, in an envelope that cannot break on the way there."""
+    """Deliver a message to the listener of its queue, in an envelope that kombu can always read."""
     _transport._deliver(transport, envelope(message, queue), queue)  # noqa: SLF001 - as said
 
 
@@ -86,7 +87,7 @@ def envelope(given: Any, queue: str) -> dict[str, Any]:
     message: dict[str, Any] = given if problem is None else unreadable(_redis_text(given), problem)
     properties = message["properties"]
     properties["delivery_tag"] = str(uuid4())
-    # Where it goes back to, if it must: the queue that it came from.
+    # The queue that the message came from, and goes back to if it must.
     properties["delivery_info"] = {"exchange": "", "routing_key": queue}
     return message
 
@@ -103,7 +104,7 @@ def unreadable(text: str, why: str) -> dict[str, Any]:
 
 
 def load_properties(content: Any, class_id: int, buf: Any, offset: int) -> int:
-    """Read a message's properties; those that amqp cannot read become one header that says so."""
+    """Read a message's properties; if amqp cannot read them, they become one header that says so."""
     try:
         read: int = _load_properties(content, class_id, buf, offset)
     except Exception:  # noqa: BLE001 - as in `parsed`; some of these would make the connection begin anew
@@ -189,7 +190,7 @@ _UNPACKERS: Final = {
     "application/x-bz2": _unpacked(bz2.BZ2Decompressor),
     "application/x-lzma": _unpacked(lambda: lzma.LZMADecompressor(memlimit=MOST_UNPACKED_BYTES)),
 }
-"""How bodies are unpacked: a kilobyte may say that it is a gigabyte."""
+"""How bodies are unpacked: a kilobyte may unpack to a gigabyte."""
 
 
 def _not_unpacked(_body: bytes) -> bytes:

@@ -1,8 +1,8 @@
-"""What a worker's processes count, told to Prometheus by its main process, where `metrics_port` is set.
+"""The counts of a worker's processes, served to Prometheus by its main process, where `metrics_port` is set.
 
-Children send what they counted through a socket that they inherit, about once a second and after each task.
-The main process adds it up in memory: no files that grow with every child, nothing to clean up after one that
-died. A child that is killed takes its last second along.
+Children send their counts through a socket that they inherit, about once a second and after each task. The
+main process adds them up in memory: no files grow with every child, and nothing needs cleaning up after a
+dead one. The last second of a killed child is lost.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class Counts:
         self._buffer: MetricsBuffer = metrics_buffer.start()
         self._server: Any = None
         for event in EVENTS:
-            # A series that appears with its first event has no increase.
+            # Prometheus sees no increase in a series that appears only with its first event.
             metrics_buffer.count(LOGGED_EVENTS, event, by=0)
         for cause in LOST_CAUSES:
             metrics_buffer.count(LOST_ATTEMPTS, cause, by=0)
 
     def serve(self, host: str, port: int) -> None:
-        """Listen to children and to Prometheus, each in a thread. Never raises: a worker works without."""
+        """Listen to children and to Prometheus, each in a thread. Never raises: a worker works without it."""
         threading.Thread(target=self._listen, name="remand-counts", daemon=True).start()
-        # Here, for who is not scraped: it takes a tenth of a second.
+        # Imported here, because it takes a tenth of a second that workers without metrics need not spend.
         from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server  # noqa: PLC0415
 
         from app.telemetry.exposition import Exposed  # noqa: PLC0415
@@ -69,7 +69,7 @@ class Counts:
             log("metrics.served", host=host, port=port)
 
     def enter_child(self) -> None:
-        """Count for the main process from now on, and hold nothing of its own open."""
+        """Count for the main process from now on, and close the copies of its sockets."""
         self._here.close()
         if self._server is not None:
             self._server.socket.close()
@@ -89,7 +89,7 @@ class Counts:
         return left
 
     def last_words(self) -> None:
-        """Send what is left before the process ends, and wait for it a little."""
+        """Send what is left before the process ends; wait briefly until it is sent."""
         self._there.settimeout(LAST_WORDS_SECONDS)
         metrics_buffer.flush(now=True)
 
@@ -120,7 +120,7 @@ def _parts(series: Series) -> Iterator[Series]:
 
 
 def install() -> None:
-    """Count in the worker that starts, if it is set."""
+    """Count in the worker that starts, if `metrics_port` is set."""
     if settings.metrics_port:
         worker_init.connect(_begin)
         worker_process_init.connect(_born)

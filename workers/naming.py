@@ -1,8 +1,9 @@
-"""A node name for a worker that was given none: its own among all, and the same again after a restart.
+"""A node name for a worker that was given none: unique on this host, and the same again after a restart.
 
-Celery calls every one `celery@host`. On RabbitMQ the second of a name dies of RESOURCE_LOCKED at every start,
-on Redis both answer for one in Flower. A worker takes the first place of its kind that is free on this host
-by a lock that ends with it. A place has a number by chance: other machines (containers) may have its name.
+Celery calls every worker `celery@host`. On RabbitMQ the second worker of a name dies of RESOURCE_LOCKED at
+every start; on Redis both answer for one in Flower. A worker takes the first free place of its kind on this
+host, by a lock that ends with the worker. Each place has a random number, as another machine (a container)
+may have the same host name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import click
 from celery.signals import celeryd_init
 
 _SEVERAL = "worker"
-"""Said of one that listens to several queues."""
+"""The label of a worker that listens to several queues."""
 
 
 def install() -> None:

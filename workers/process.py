@@ -1,4 +1,4 @@
-"""What one process of a worker holds: its runtime, its executor. Made after the fork, never before."""
+"""What one process of a worker holds: its runtime and its executor. Made after the fork, never before."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def drain() -> Executor:
 
 
 def sweeps() -> SweepRuns:
-    """Return what runs this process's sweeps and notes how they went."""
+    """Return the runner of this process's sweeps, which records how they went."""
     return _sweeps(os.getpid())
 
 
@@ -98,7 +98,7 @@ def _hostname() -> str:
 
 @worker_process_shutdown.connect
 def send_last_spans(**_: Any) -> None:
-    """Do what the library does when a process ends, which those of a pool do otherwise."""
+    """Send the last spans, as the library does at exit: a process of a pool ends without the exit hook."""
     told = traces.active()
     if told is not None:
         told.flush()

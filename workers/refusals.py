@@ -1,8 +1,9 @@
-"""A Redis that takes no writes (full, a replica): a worker goes on with what it has already taken from it.
+"""When Redis takes no writes (full, a replica): a worker goes on with the messages it has already taken.
 
-kombu notes each message as taken and as done, in Redis. When that is refused, the message would be lost, or
-its place among those a worker may hold at once, so that it is deaf for ever. And a full Redis would refuse
-the worker that could empty it. A note that is missing costs nothing: messages are bells.
+kombu records in Redis each message that is taken, and each that is done. When Redis refuses such a record,
+the message would be lost, or would keep its place among those a worker may hold at once, so that the worker
+stays deaf for ever. And a full Redis would refuse the very worker that could empty it. A missing record costs
+nothing: messages are bells.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _reject: Any = redis.QoS.reject
 _restore: Any = redis.QoS.restore_visible
 _bind: Any = redis.Channel._queue_bind  # noqa: SLF001 - kombu leaves no other place to decide it
 _known: Any = virtual.QoS
-"""What is held in this process, without the notes in Redis."""
+"""Messages held in this process, without the notes in Redis."""
 
 
 def install() -> None:
@@ -31,7 +32,7 @@ def install() -> None:
 
 
 def append(qos: Any, message: Any, delivery_tag: str) -> None:
-    """Note a message as taken; one that Redis will not note is delivered all the same."""
+    """Note a message as taken; if Redis refuses the note, the message is delivered all the same."""
     try:
         _append(qos, message, delivery_tag)
     except ResponseError:
@@ -39,7 +40,7 @@ def append(qos: Any, message: Any, delivery_tag: str) -> None:
 
 
 def ack(qos: Any, delivery_tag: str) -> None:
-    """Note a message as done, here at least."""
+    """Note a message as done, at least in this process."""
     try:
         _ack(qos, delivery_tag)
     except ResponseError:
@@ -47,7 +48,7 @@ def ack(qos: Any, delivery_tag: str) -> None:
 
 
 def reject(qos: Any, delivery_tag: str, requeue: bool = False) -> None:
-    """Give a message up, or back; one that Redis does not take back is given up."""
+    """Drop a message, or put it back; one that Redis does not take back is dropped."""
     try:
         _reject(qos, delivery_tag, requeue)
     except ResponseError:
@@ -55,7 +56,7 @@ def reject(qos: Any, delivery_tag: str, requeue: bool = False) -> None:
 
 
 def restore(qos: Any, *args: Any, **kwargs: Any) -> None:
-    """Put back what others took long ago and never finished; another time if Redis will not."""
+    """Put back messages that others took long ago and never finished; if Redis refuses, try another time."""
     try:
         _restore(qos, *args, **kwargs)
     except ResponseError:
@@ -63,7 +64,7 @@ def restore(qos: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def bind(channel: Any, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
-    """Note where an exchange leads; a full Redis need not know it to hand out what it holds."""
+    """Note where an exchange leads; a full Redis can deliver the messages it holds without this note."""
     try:
         _bind(channel, exchange, routing_key, pattern, queue)
     except OutOfMemoryError:

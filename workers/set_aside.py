@@ -1,4 +1,4 @@
-"""What keeps a message that no worker could take, and what runs if somebody sends its letter back to work."""
+"""The task that stores a message no worker could take, and the handler for its letter if it is sent back."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from workers import process
 from workers.celery import app
 
 PAUSE_SECONDS = 1.0
-"""Before a message goes back to its queue because Postgres is away."""
+"""The pause before a message goes back to its queue because Postgres is away."""
 
 
 @app.task(name="remand.set_aside", ignore_result=True, acks_late=True, reject_on_worker_lost=True)
 def set_aside(kept: dict[str, Any]) -> None:
-    """Open a letter for a message; while Postgres is away it stays in the broker."""
+    """Open a letter for a message; while Postgres is away, the message stays in the broker."""
     message = engine.Unread(**{**kept, "body": kept["body"].encode("latin-1")})
     try:
         engine.set_aside(process.engine(), message)

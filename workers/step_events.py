@@ -1,7 +1,8 @@
 """Steps as tasks in Flower: Celery's own task events, made by the drain, many to a message.
 
-Name = handler, id = workflow:step:attempt, args the same three; no input, no result, no message of an error.
-For show only: what the broker does not take, or is too much, is dropped; the truth is in Postgres.
+Name = handler, id = workflow:step:attempt, args the same three; no input, no result, no error message. Events
+are for display only: those that the broker refuses, or that are too many, are dropped. The truth is in
+Postgres.
 Source: E4; Celery's `EventReceiver` takes lists of events.
 """
 
@@ -32,7 +33,7 @@ _quoted = lru_cache(4096)(json.dumps)
 
 
 class Shown(NamedTuple):
-    """An attempt as it is shown; no more of a claim is kept."""
+    """An attempt as it is shown; the rest of the claim is not kept."""
 
     workflow_id: object
     step: str
@@ -42,7 +43,7 @@ class Shown(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What is told of an attempt."""
+    """What an event says of an attempt."""
 
     shown: Shown
     kind: str

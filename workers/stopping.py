@@ -1,9 +1,9 @@
-"""What the signals that ask to end do to a worker: one meaning for all, whoever gets them.
+"""What a signal that asks to end does to a worker: the same in every process that gets it.
 
-systemd (`KillMode=control-group`), supervisord (`stopasgroup`) and a closed terminal send them to every
-process of the worker at once. The main process stops warm, and gives steps `shutdown_grace_seconds`. A child
-ends between two tasks, never within one: Celery would raise `SystemExit` in the midst of a handler. What
-still runs after the grace, the main process kills and gives back as interrupted.
+systemd (`KillMode=control-group`), supervisord (`stopasgroup`) and a closed terminal send such signals to
+every process of the worker at once. The main process stops warm, and gives steps `shutdown_grace_seconds`. A
+child ends between two tasks, never within one: Celery would raise `SystemExit` in the middle of a handler.
+The main process kills steps that still run after the grace, and gives them back as interrupted.
 Source: celery/celery#2700, #6541, #7324.
 """
 
@@ -30,7 +30,7 @@ from workers import process
 
 _LEAVE_AFTER_SECONDS = 0.05
 """From the end of a child's last task to its own: Celery has taken the task's result by then."""
-# `nohup` starts us deaf to it; Celery's handlers would undo that.
+# `nohup` starts us with this signal ignored; Celery's handlers would undo that.
 _HANGUP_IS_IGNORED = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
@@ -40,7 +40,7 @@ def install() -> None:
 
 
 def stop_warm(worker: Any, hurry: Callable[[], None]) -> None:
-    """Let each signal that asks to end stop this main process warm; in place of Celery's handlers.
+    """Make each signal that asks to end stop this main process warm; replaces Celery's handlers.
 
     `hurry`: called at a second Ctrl-C or SIGQUIT, which wait no longer.
     """
@@ -67,7 +67,7 @@ def stop_warm(worker: Any, hurry: Callable[[], None]) -> None:
 
 
 class _Child:
-    """A process of the pool: between tasks it ends at once, as Celery has it; within one, after it."""
+    """A process of the pool: between tasks it ends at once, as in Celery; within a task, after that task."""
 
     def __init__(self) -> None:
         self._place = process.PROCESSES.acquire()
@@ -80,7 +80,7 @@ class _Child:
                 self._before[number] = signal.signal(number, self._put_off)
 
     def end(self, **_: Any) -> None:
-        """End now if asked meanwhile."""
+        """End now if a signal came meanwhile."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()

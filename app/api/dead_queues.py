@@ -1,4 +1,4 @@
-"""`/dead-queues`: where dead letters lie; `/queues/{queue}/settings`: whose letters go there."""
+"""`/dead-queues`: queues that hold dead letters; `/queues/{queue}/settings`: which of them a queue uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What routes ask for: the engine, a caller with a permission, and parameters that many of them share."""
+"""Dependencies of the routes: the engine, a caller with a permission, and shared parameters."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _allowed(needed: Permission) -> Callable[[Request], Coroutine[Any, Any, Call
     checked = require(needed)
 
     async def check(request: Request) -> Caller:
-        # Asked on the loop: it looks at the request only, and a thread would cost more than the question.
+        # Runs on the event loop: it reads only the request, and a thread would cost more than the check.
         return checked(request)
 
     return check

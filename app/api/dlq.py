@@ -1,4 +1,4 @@
-"""`/dlq`: dead letters, each an investigation: find, look at, take, note, send back, resolve, give up."""
+"""`/dlq`: dead letters, one at a time: find, show, take, note, send back, resolve, give up."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Filters as query parameters, and as the body of what is done to many: made from their declaration.
+"""Filters, as query parameters and as the body of a bulk request. Both are made from one declaration.
 
-What the API says of a field, and how it is checked, follows from `app.domain.filters.Asked`.
+The API's description and checks of a field come from `app.domain.filters.Asked`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _field(question: Question) -> Any:
     if question.asked.example:
         more["examples"] = [question.asked.example]
     if question.is_many:
-        # As many as one may be asked to act on at once.
+        # As many as one request may act on at once.
         return (list[kind] | None, Field(None, max_length=MOST_IDS, **more))
     return (kind | None, Field(None, **more))
 
@@ -87,7 +87,7 @@ _REPEATED = frozenset(question.name for question in questions(LetterFilter) if q
 
 
 async def _question(request: Request) -> LetterQuery:
-    # As FastAPI reads a model from the query, at a tenth of the cost: it looks at each field of it each time.
+    # Does what FastAPI does with a query model, at a tenth of the cost: FastAPI inspects all fields anew.
     sent: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         if name in _REPEATED:

@@ -1,4 +1,4 @@
-"""`/dlq/groups`: dead letters with one cause, as one thing to be dealt with."""
+"""`/dlq/groups`: dead letters with one cause, handled together."""
 
 from __future__ import annotations
 

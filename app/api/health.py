@@ -19,7 +19,7 @@ from app.engine.readiness import Check, checks
 from app.web.errors import sees_servers
 
 KEPT_SECONDS = 2.0
-"""How long a look is good for: who asks more often costs nothing more."""
+"""How long the result of a check is reused, so that more frequent requests cost nothing more."""
 
 _SERVERS = ("database", "schema", "broker")
 
@@ -57,7 +57,7 @@ class Looks:
 
     def look(self, engine: Engine) -> list[Check]:
         """Return what was found at most `KEPT_SECONDS` ago, or before the look that is under way."""
-        # A look takes seconds while a server is away: who comes meanwhile hears of the one before.
+        # A check takes seconds while a server is away: requests that come meanwhile get the previous result.
         if time.monotonic() >= self._until and self._lock.acquire(blocking=not self._found):
             try:
                 self._look(engine)

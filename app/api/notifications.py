@@ -1,4 +1,4 @@
-"""`/notifications`: does what people outside are to be told reach them; send again what was given up."""
+"""`/notifications`: whether messages to people outside are delivered; send again those that were given up."""
 
 from __future__ import annotations
 

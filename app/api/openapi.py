@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beside the routes: who may call, how errors look, which pages there are."""
+"""What the OpenAPI document says in addition to the routes: who may call, the form of errors and of pages."""
 
 from __future__ import annotations
 

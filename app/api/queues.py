@@ -1,4 +1,4 @@
-"""`/queues` and `/workers`: what waits where, who listens; pause a queue, let it go on."""
+"""`/queues` and `/workers`: what waits in each queue and which workers listen; pause and resume a queue."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How answers are written: JSON, ids as text, instants in ISO 8601 UTC; lists as pages with a cursor.
+"""How responses are written: JSON, ids as text, instants in ISO 8601 UTC; lists as pages with a cursor.
 
-Routes hand over values and get a response back: nothing is validated twice, and large pages cost little.
+Routes pass in values and get a response back. Nothing is validated twice, so that large pages cost little.
 """
 
 from __future__ import annotations

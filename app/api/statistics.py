@@ -1,4 +1,4 @@
-"""`/dlq/stats`: how much, of what, since when, how fast it is dealt with."""
+"""`/dlq/stats`: how many dead letters there are, of which kinds, how old, and how fast they are settled."""
 
 from __future__ import annotations
 

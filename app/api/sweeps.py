@@ -1,4 +1,4 @@
-"""`/sweeps`: does everything that runs by itself run, and does it go well?"""
+"""`/sweeps`: whether each sweep runs, and whether its runs succeed."""
 
 from __future__ import annotations
 

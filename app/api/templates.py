@@ -129,7 +129,7 @@ async def validate_template(request: Request, caller: TemplateReader, body: Sour
 
 
 def _check(text: str, has_gone: Callable[[], bool]) -> str:
-    # One at a time: it is work for a processor, and other requests want theirs.
+    # One at a time: it is CPU-bound, and other requests need the processor too.
     if not _checking.acquire(timeout=_WAIT_SECONDS):
         raise Busy("other templates are being checked just now", hint="try again in a moment")
     try:

@@ -1,4 +1,4 @@
-"""The bodies of PATCH routes, made from the table of verbs: `action` says which verb is meant."""
+"""The bodies of PATCH routes, made from the table of verbs: `action` names the verb."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def _text(given: str, what: str) -> tuple[str, str]:
         return given, ""
     place = " from standard input" if given == "-" else f" in {given[1:]}"
     try:
-        # Some editors put a mark before UTF-8, which is no part of it.
+        # Some editors put a byte order mark before UTF-8 text; it is no part of the text.
         return read_bytes(given.removeprefix("@"), what).decode("utf-8-sig"), place
     except UnicodeDecodeError:
         raise InputInvalid(f"the {what}{place} is not UTF-8 text") from None

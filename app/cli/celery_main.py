@@ -1,7 +1,8 @@
-"""Start Celery as `python -P -m app.cli.celery_main …`: our package first on the path.
+"""Start Celery as `python -P -m app.cli.celery_main …`: our package comes first on the path.
 
-`celery -A workers` would put the working directory first, where a user's own `app` or `workers` may lie;
-here it comes last. Quiet about being root: messages are JSON, nothing in them is run.
+`celery -A workers` would put the working directory first, and a user's own `app` or `workers` may lie there.
+Here the working directory comes last. Celery's warning about running as root is silenced: messages are JSON,
+and nothing in them is run.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Changes:
         for path in self._files():
             try:
                 status = path.stat()
-            except OSError:  # it went while we looked: that is a change, too
+            except OSError:  # the file was removed while we looked: that is a change, too
                 continue
             found[path] = (status.st_mtime_ns, status.st_size)
             if len(found) >= _MOST_FILES:

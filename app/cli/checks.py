@@ -1,4 +1,4 @@
-"""Check what everything else needs: settings, database, schema, broker. A check is a value, none raises."""
+"""Check what everything else needs: settings, database, schema, broker. Checks return values, none raises."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What every verb gets: settings, engine and output of one invocation, and how it ends.
+"""What every command gets: the settings, engine and output of one invocation, and how it ends.
 
 Settings without URLs mean the embedded stack that runs in `data_dir`, if one does. Parts are made, and their
-modules loaded, when they are first asked for: a command pays for what it uses.
+modules loaded, when they are first asked for: a command pays only for what it uses.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def operator() -> str:
     from app.domain.access import OWN_NAME
 
     named = os.environ.get(USER_VARIABLE, "").strip() or _os_user()
-    # The user of the image is called so, too.
+    # The user of the container image has this name, too.
     return f"user:{named}" if named.lower() == OWN_NAME else named
 
 
@@ -153,7 +153,7 @@ def _os_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        # A container may run as a number that no account has.
+        # A container may run as a user id that no account has.
         return f"uid {os.getuid()}"
 
 

@@ -1,4 +1,4 @@
-"""Where the server listens and people open the dashboard: as set, as `remand up` wrote down, as free."""
+"""The address of server and dashboard: from the settings, from the file of `remand up`, or a free port."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def written_down(settings: Settings, url: str) -> Iterator[None]:
     """Let other commands on this machine know where the dashboard is, as long as it is there."""
     path = _file(settings)
     path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
-    # Everybody may know where it is; nobody else may say it is elsewhere, whatever the umask.
+    # Everybody may read the address; only the owner may change it, whatever the umask.
     path.unlink(missing_ok=True)
     path.touch(0o644, exist_ok=False)
     path.write_text(url + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`--dry-run` of the verbs of people: what the verb would do, as the verb itself finds out."""
+"""`--dry-run` of the verbs: show what a verb would do. The verb's own code finds it out."""
 
 from __future__ import annotations
 

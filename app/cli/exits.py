@@ -1,4 +1,4 @@
-"""Own the exit codes."""
+"""The exit codes of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a filter, made from its declaration; ids may be typed short, instants as "2h" or a date."""
+"""Options of a filter, made from its declaration. Ids may be shortened; instants may be "2h" or a date."""
 
 from __future__ import annotations
 

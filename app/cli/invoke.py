@@ -1,4 +1,4 @@
-"""Run one command line in this process: the entry point does, and the demo, which shows the verbs at work."""
+"""Run one command line in this process: for the entry point, and for the demo, which shows the commands."""
 
 from __future__ import annotations
 

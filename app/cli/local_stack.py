@@ -1,6 +1,7 @@
 """Run everything on one machine: embedded servers where none are named, workers, beat, API and dashboard.
 
-One watchdog for all. The main thread owns it: what it starts ends when that thread does, by whatever signal.
+One watchdog serves all processes, and the main thread owns it. Whatever the main thread starts ends when that
+thread ends, whichever signal ends it.
 """
 
 from __future__ import annotations

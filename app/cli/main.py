@@ -1,4 +1,4 @@
-"""Entry point of `remand`. Loads little: each command brings what it needs when it is run."""
+"""Entry point of `remand`. It loads little: each command loads what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.cli.invoke import run
 def main() -> None:
     """Run the command line of this process."""
     streams.take_over()
-    # A user's handlers are found in the working directory; last, so that they hide nothing of ours.
+    # A user's handlers are found in the working directory. It comes last, so that it hides no module of ours.
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)

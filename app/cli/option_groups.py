@@ -1,4 +1,4 @@
-"""Let commands share groups of options: one parameter of a command, made of the options that were typed."""
+"""Let commands share groups of options: a command gets each group as one parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The root of the command line: what may stand before a command."""
+"""The root of the command line: the options that may stand before a command."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Own the two streams of the process: what reaches them is harmless, and their end is no bug.
+"""Standard output and standard error of the process: output is made harmless, and a closed stream is no bug.
 
-Standard output is the answer: that it cannot be written is told, a reader that went away ends the command.
-Standard error is talk beside it: whether anybody listens changes nothing.
+Standard output carries the answer: a failed write is reported, and a reader that has gone ends the command.
+Standard error carries remarks: the command runs the same whether anybody reads them or not.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Aside(io.TextIOWrapper):
 
 
 def _forget(stream: io.TextIOWrapper) -> None:
-    # What is still in the buffer would fail again when the interpreter ends.
+    # Writing what is still in the buffer would fail again when the interpreter ends.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -85,7 +85,7 @@ def take_over() -> None:
         try:
             os.fstat(number)
         except OSError:
-            # Else the next file or socket that is opened would be a standard stream.
+            # Otherwise the next file or socket that is opened would become a standard stream.
             os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives

@@ -1,6 +1,7 @@
-"""Build an exception that looks like one that somebody saw: class, message, attributes, headers, cause.
+"""Build an exception like one that was seen elsewhere: class, message, attributes, headers, cause.
 
-The real class is used where it can be imported, without calling it; otherwise one of the same name is made.
+The real class is used where it can be imported, and is not called; otherwise a class of the same name is
+made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Make commands of the table of verbs: words, arguments and help are the row's, the answer is the noun's."""
+"""Make commands from the table of verbs: words, arguments and help from the row, the answer from the noun."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Declare the command line: which nouns and verbs there are, and what each takes and means.
+"""Declare the command line: which nouns and verbs there are, their arguments and their help.
 
-A verb is declared beside what it does. The words alone, without what stands behind them, are recorded in
-`words.json`, so that help, completion and wrong usage load no engine.
+A verb is declared beside the function that carries it out. The words alone are recorded in `words.json`, so
+that help, completion and usage errors load no engine.
 """
 
 from __future__ import annotations

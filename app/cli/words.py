@@ -1,6 +1,6 @@
 """Read the words of the command line from `words.json` and make commands of them.
 
-A command knows which module does it, and loads it when it is run. The file is written by `make docs`.
+A command knows the module that carries it out, and loads it when it runs. `make docs` writes the file.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Level(TyperGroup):
     """A group whose help and completion are read from the words, without what is behind them."""
 
     def __init__(self, *, commands: Any = None, **more: Any) -> None:
-        # The root is made by typer, which knows of no commands.
+        # typer makes the root, and knows of no commands.
         super().__init__(**{**more, "rich_markup_mode": None})
         self.commands: Any = commands or Words()
 
@@ -129,7 +129,7 @@ def _made(name: str, path: str, told: Mapping[str, Any]) -> Any:
         importlib.import_module(told["module"])
         given = ctx.obj if isinstance(ctx.obj, GlobalOptions) else GlobalOptions()
         if given.owns_process:
-            # The answer says what happened; lines of the engine appear when something is wrong.
+            # The answer says what happened; log lines of the engine appear only when something is wrong.
             configure_logging_late("WARNING")
         run_verb(VERBS[path].function, json or given.json, config or given.config, arguments)
 
@@ -224,4 +224,4 @@ OF_EVERY_COMMAND = (
         None,
     ),
 )
-"""What each command takes beside its own."""
+"""Options that each command takes in addition to its own."""

@@ -1,7 +1,7 @@
 """Own the settings: what exists, where a value comes from, what is wrong with it.
 
 `load_settings()` is the only way in: environment over TOML file over defaults, checked as a whole, so a
-process either starts with good settings or stops with the list of everything to mend. Knows no database,
+process either starts with good settings or stops with a list of everything to fix. Knows no database,
 broker or Celery.
 """
 

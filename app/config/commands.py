@@ -1,4 +1,4 @@
-"""Settings of what workers obey that comes over the broker: verbs of ours, Celery's remote control."""
+"""Settings for commands that workers accept over the broker: Remand's verbs, Celery's remote control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of values that settings share: numbers that are no booleans, lists that a variable can hold."""
+"""Value types that settings share: numbers that refuse booleans, lists that fit an environment variable."""
 
 from __future__ import annotations
 

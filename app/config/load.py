@@ -1,4 +1,4 @@
-"""Put the sources together, let the model judge, and say everything that is wrong at once."""
+"""Merge the sources, validate the result with the model, and report all problems at once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def load_settings_with_origins(
 
 
 def _with_places(settings: Settings, given: Given) -> Settings:
-    """Let each rule know where it was written."""
+    """Add to each rule the place where it was written."""
     placed = []
     for index, rule in enumerate(settings.rules):
         origin = _origin(("rules", str(index)), given)
@@ -82,7 +82,7 @@ def _problem(detail: ErrorDetails, given: Given) -> Problem:
 
 
 def _path(key: Key, given: Given) -> str:
-    """Write a key as people do, an entry of a list with its number and its name: `rules[2] (slow).policy`."""
+    """Write a key for people; a list entry shows its number and its name: `rules[2] (slow).policy`."""
     path = ""
     value: Any = given.values
     for part in key:
@@ -141,7 +141,7 @@ def _is_model(kind: Any) -> bool:
 
 def _wrong(key: Key, detail: ErrorDetails, origin: Origin | None) -> str:
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ").replace("tuple", "list")
-    # The whole of a target may be secret, and so may a list of them that is no JSON.
+    # A whole target may be secret, and so may a list of targets that is not valid JSON.
     if key[-1].endswith("_url") or key[0] == "notify":
         return message
     shown = redact_text(repr(redact_json(detail["input"], ("password", "secret", "token"))))[:80]

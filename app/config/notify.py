@@ -1,4 +1,4 @@
-"""Settings of notices: to whom what is told. There is no target unless somebody sets one."""
+"""Settings of notices: which target gets which notices. There is no target by default."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _value(given: SecretStr | None, place: str | None, environ: Mapping[str, str
 
 
 def _check_url(url: str, allow_http: bool) -> None:
-    """Refuse what is no address, by a ValueError that does not hold it: it may be a secret."""
+    """Raise ValueError for an invalid address, without quoting it: it may be a secret."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port

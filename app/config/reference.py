@@ -1,4 +1,4 @@
-"""Show settings to people: the table of the documentation, and the values in force without passwords."""
+"""Show settings to people: the tables of the documentation, and the current values without passwords."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLES: dict[str, type[BaseModel]] = {
 }
 """The settings that are tables of further keys."""
 _DEFAULTS: dict[str, object] = {"retry": DEFAULT_RETRY, "breaker": DEFAULT_BREAKER}
-"""Of tables whose keys may each be left out, to take the product's own."""
+"""The default shown for tables whose keys may each be left out to use the product's defaults."""
 
 
 def masked(settings: Settings) -> dict[str, object]:

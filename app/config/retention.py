@@ -1,6 +1,6 @@
-"""How long is kept what is not a workflow: closed letters, redrives, audit, and the like.
+"""How long everything but workflows is kept: closed letters, redrives, the audit log, and the like.
 
-A row goes when it is older than its days; 0 days: it never goes. Source: D6.
+A row is deleted when it is older than its number of days; 0 days: it is never deleted. Source: D6.
 """
 
 from __future__ import annotations
@@ -71,6 +71,6 @@ class RetentionSettings(BaseModel):
     )
 
     def cutoff(self, name: str, now: datetime) -> datetime | None:
-        """Return the instant before which rows that `name` keeps go; None: they never do."""
+        """Return the instant before which rows kept by setting `name` are deleted; None: they never are."""
         days: int = getattr(self, name)
         return None if days == FOR_EVER else now - timedelta(days=days)

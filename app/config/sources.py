@@ -1,6 +1,6 @@
-"""Read the places settings come from, and remember for each value which place it was.
+"""Read settings from their sources, and remember the origin of each value.
 
-A source says what it found, never what it should have been: unknown names and wrong types are for the model.
+A source only reports what it found; the model refuses unknown names and wrong types.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from app.domain.errors import Problem
 PREFIX = "REMAND_"
 CONFIG_VARIABLE = "REMAND_CONFIG"
 TEST_PREFIX = "REMAND_TEST_"
-"""Names the test suite reads; no setting begins like that."""
+"""The prefix of variables that the test suite reads; no setting begins with it."""
 OTHERS = (CONFIG_VARIABLE, TEST_PREFIX, "REMAND_USER", "REMAND_TOKEN", "REMAND_EMBEDDED_")
-"""Beginnings of variables that are no settings: command line, client and embedded servers read them."""
+"""Names and prefixes of variables that are no settings: command line, client, embedded servers read them."""
 
 Key: TypeAlias = tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""What is set of workflows that show no sign of life. Source: D1, D2."""
+"""Settings for workflows that show no sign of life. Source: D1, D2."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ OWN_PATHS = frozenset(
         "templates", "workers", "workflows",
     }
 )  # fmt: skip
-"""What our own paths begin with: beneath one of these nobody could tell whether a proxy strips it."""
+"""First parts of the server's own paths: with one as prefix, it is unclear whether a proxy strips it."""
 _PATH = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")
 
 
@@ -129,17 +129,17 @@ class WebSettings(BaseModel):
 
     @property
     def path(self) -> str:
-        """What stands before every path of ours in a browser: that of `dashboard_url`, "" for none."""
+        """The prefix of every path in a browser: the path of `dashboard_url`, "" for none."""
         return urlsplit(self.dashboard_url).path if self.dashboard_url is not None else ""
 
     @property
     def is_https(self) -> bool:
-        """Whether people reach it by TLS, so that cookies may go that way alone."""
+        """Whether people reach the server by TLS, so that cookies can be restricted to TLS."""
         return self.dashboard_url is not None and self.dashboard_url.startswith("https:")
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether an address or name leads nowhere but to this machine."""
+    """Tell whether an address or name leads only to this machine."""
     if host == "localhost":
         return True
     try:

@@ -77,11 +77,11 @@ class _Files(StaticFiles):
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """Show what was refused, and why, in the frame of the pages; to whom is not signed in as everywhere."""
+    """Show what was refused, and why, in the frame of the pages; callers not signed in get a plain page."""
     told = errors.told_of(request, error)
     if wants_json(request) or caller_of(request) is None or told.status >= 500:
         return errors.answer(request, told)
-    # Of the address it came from only the path, and never another host in its clothes.
+    # Of the referring address only the path is used, and never a path that a browser reads as another host.
     back = pages.local(within(base_of(request), urlsplit(request.headers.get("referer", "")).path))
     shown = await run_in_threadpool(
         show,

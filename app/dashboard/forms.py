@@ -1,4 +1,4 @@
-"""What forms and addresses send: read once, checked, in the words of the engine."""
+"""What forms and addresses send: read once, checked, and turned into the engine's own values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tell browsers that something changed: server-sent events, from one look shared by all who listen.
+"""Tell browsers that something changed: server-sent events, from one query shared by all listeners.
 
-What is shown has a mark, taken before it was read; who begins to listen, or comes back, says the mark it has
-seen. So nothing that changed meanwhile is missed.
+Each page carries a mark, taken before its data was read. A browser that begins to listen, or reconnects,
+sends the mark that it has seen. So no change in between is missed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Live:
             told = await self.mark()
             seen = request.headers.get("last-event-id") or request.query_params.get("seen") or told
             quiet_since = time.monotonic()
-            # An event without data is none, but browsers keep its id, and say it when they come back.
+            # An event without data is not delivered, but browsers keep its id and send it on reconnecting.
             yield f"retry: 5000\nid: {told}\n\n"
             if seen != told:
                 yield _changed(told)

@@ -1,4 +1,4 @@
-"""What the one search field finds beside workflows: the pages of whatever has the id or the name typed."""
+"""What the search field finds in addition to workflows: the page of anything with the id or name typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carry out, or preview, what a form asks for: which verb and with what follows from the table of verbs."""
+"""Carry out or preview what a form asks for. The table of verbs says which verb it is and what it takes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _allowed(request: Request, noun: Noun, name: str) -> tuple[Verb, Caller]:
     caller = signed_in(request)
     verbs = {verb.name: verb for verb in verbs_of(noun, "dashboard")}
     verb = verbs.get(name.replace("-", "_"))
-    # Who may change nothing here does not learn what there is.
+    # A caller who may change nothing here does not learn what exists.
     allow(caller, _OTHERWISE[noun] if verb is None else verb.permission)
     if verb is None:
         raise HTTPException(404)

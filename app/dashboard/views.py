@@ -1,4 +1,4 @@
-"""How things are shown: templates, times, states, JSON; secrets are masked here, once, for every page."""
+"""How things are shown: templates, times, states, JSON. Secrets are masked here, once for every page."""
 
 from __future__ import annotations
 

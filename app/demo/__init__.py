@@ -1,1 +1,1 @@
-"""The demonstrations: the examples run, fail and recover on this machine, through the commands of people."""
+"""The demos: the examples run, fail and recover on this machine, through the commands that people use."""

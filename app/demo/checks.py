@@ -1,4 +1,4 @@
-"""Hold what the demo did against what had to happen; nothing here starts or changes anything."""
+"""Compare what the demo did with what it had to do. Nothing here starts or changes anything."""
 
 from __future__ import annotations
 

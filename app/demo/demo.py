@@ -1,6 +1,6 @@
 """`remand demo`: run the examples on this machine, watch them fail and recover, and investigate what cannot.
 
-It fails when anything it promises does not happen: that makes it a test, too.
+It exits with an error when anything it promises does not happen, so it is also a test.
 """
 
 from __future__ import annotations

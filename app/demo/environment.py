@@ -1,4 +1,4 @@
-"""Where a demo runs: a folder, an environment and children of its own, all gone when it ends."""
+"""Where a demo runs: its own folder, environment and child processes, all removed when it ends."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`remand demo-outage`: a service goes down and comes back, once without breakers and budgets and once with.
 
-It fails when a goal is missed: that makes it a test, too.
+It exits with an error when a goal is missed, so it is also a test.
 """
 
 from __future__ import annotations

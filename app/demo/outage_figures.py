@@ -1,4 +1,4 @@
-"""What an outage cost, counted from what the service and Postgres say; and the goals it is held to.
+"""What an outage cost, counted from the figures of the service and of Postgres; and the goals for it.
 
 Nothing here starts, changes or waits for anything.
 """

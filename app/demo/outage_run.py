@@ -202,7 +202,7 @@ def _start(stack: LocalStack, service: LedgerService) -> None:
 
 
 def _settings(plan: Plan, *, guarded: bool) -> str:
-    # When the stack stops all has ended: nobody needs to be waited for.
+    # When the stack stops, all work has ended: there is nothing to wait for.
     both = f"ring_interval_seconds = {SWEEP_SECONDS}\nshutdown_grace_seconds = 1\n\n"
     if not guarded:
         return f"{both}[breaker]\nenabled = false\n\n[retry_budget]\nenabled = false\n"
@@ -225,7 +225,7 @@ def _environment(folder: Path, settings: str) -> dict[str, str]:
         "REMAND_DATA_DIR": str(folder),
         "REMAND_HANDLERS": "examples.outage.handlers",
         "REMAND_TEMPLATES": str(Path(examples, "outage")),
-        # Calls are compared, not disks: one that is slow would let nobody make many.
+        # Calls are compared, not disks: a slow disk would limit the number of calls.
         "PGOPTIONS": "-c synchronous_commit=off",
         USER_VARIABLE: os.environ.get(USER_VARIABLE) or "ada",
     }

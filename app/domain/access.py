@@ -1,7 +1,7 @@
 """Own who may do what: roles, permissions, and the one table that says which role each permission needs.
 
 A person or token has a role. A token may be narrower than its role: its scopes name the permissions that are
-left. Secrets are compared by their digests. How long wrong passwords make one wait is decided here, too.
+left. Secrets are compared by their digests. The delay after wrong passwords is decided here, too.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ LEAST_ROLE: Final[Mapping[Permission, Role]] = MappingProxyType(
 
 
 def permissions(role: Role, scopes: Iterable[Permission] | None = None) -> frozenset[Permission]:
-    """Return what a role may do, of that only what `scopes` names; None: all of it."""
+    """Return the permissions of a role, limited to `scopes`; None: no limit."""
     held = frozenset(one for one, least in LEAST_ROLE.items() if role.includes(least))
     return held if scopes is None else held & frozenset(scopes)
 
@@ -98,7 +98,7 @@ MIN_PASSWORD: Final = 10
 MAX_PASSWORD: Final = 256
 """Hashing a longer one would only cost time."""
 OWN_NAME: Final = "remand"
-"""What the product signs as: nobody else may be called so."""
+"""The name under which the product records its own acts: no user may have it."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 
 
@@ -108,18 +108,18 @@ def digest(secret: str) -> bytes:
 
 
 def csrf_token(session_secret: str) -> str:
-    """Return what forms of a session must send back: who knows only the page's address cannot know it."""
+    """Return the token that forms of a session must send back; other sites cannot know it."""
     return hashlib.sha256(b"csrf:" + session_secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def account_name(typed: str) -> str | None:
-    """Return a name as it is stored, None if it is none."""
+    """Return a name as it is stored, None if it is not valid."""
     name = typed.strip().lower()
     return name if _NAME.fullmatch(name) else None
 
 
 def account_name_like(typed: str) -> str:
-    """Return the name of an account for somebody whose own name may not do as one."""
+    """Return a valid account name for somebody whose own name may not be valid."""
     made = re.sub(r"[^a-z0-9._@+-]+", "-", typed.strip().lower()).strip("._@+-")[:64]
     return made or "operator"
 
@@ -140,8 +140,8 @@ def problem_of_password(password: str, name: str) -> str | None:
 def login_delay(failures: int, free: int, longest_seconds: float) -> float:
     """Return how many seconds the next try has to wait after so many wrong passwords in a row.
 
-    One second after `free` of them, then twice as long each time. There is an end to it: nobody can lock a
-    person out for ever by guessing badly.
+    One second after `free` of them, then twice as long each time. The delay has a maximum: wrong guesses by
+    others cannot lock a person out for ever.
     """
     if failures < free:
         return 0.0

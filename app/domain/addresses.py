@@ -1,7 +1,7 @@
 """Where a server is: the one reading of a URL that settings, connections and messages share.
 
-`parse` refuses what could be read in two ways, and no refusal quotes the URL: any part may be one of a
-password. `shown` is what may be told of a URL, however wrong it is.
+`parse` refuses a URL that could be read in two ways. No error quotes the URL, because any part of it may
+belong to a password. `shown` returns what is safe to show of a URL, even of a malformed one.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class BrokerAddress:
 
 
 def tidied(url: str) -> str:
-    """Return a good URL without what a file or a variable has around it, its scheme in full."""
+    """Return a valid URL with its full scheme, without extra characters around it from a file or variable."""
     tidy = url.strip().strip("\ufeff").strip()
     return re.sub(r"^postgres://", "postgresql://", tidy)
 
@@ -178,7 +178,7 @@ class _Parts:
 
     @classmethod
     def of(cls, url: str, schemes: Sequence[str], reason: str) -> _Parts:
-        # A secret that was made by `echo`, or by an editor of Windows, has more around it than the URL.
+        # A secret file written by `echo` or a Windows editor has extra characters around the URL.
         scheme, rest = _after_scheme(tidied(url), schemes, reason)
         _check_signs(rest)
         around = re.fullmatch(r"([^/?]*)(?:/([^?]*))?(?:\?(.*))?", rest)

@@ -15,7 +15,7 @@ from app.domain.retry import Exponential, Fibonacci, RetrySpec
 _LONGEST_SECONDS: Final = timedelta(days=999_999_998).total_seconds()
 _LARGEST_LOG: Final = 700.0
 _FLOOR_RATIO: Final = 0.15
-"""By how much a Retry-After is spread upwards under full and equal jitter: one instant for all is a herd."""
+"""By how much a Retry-After is spread upwards under full and equal jitter, so that not all retry at once."""
 
 
 def delay(

@@ -1,4 +1,4 @@
-"""Own which steps a decision on one step carries along: what is behind it alone, or behind it at all."""
+"""Own which other steps a decision on one step affects: those behind it alone, or all those behind it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.domain.dag import descendants, topological_order
 def skipped_with(parents: Mapping[str, Sequence[str]], step: str) -> list[str]:
     """Return a step and every step that has parents in its branch only, parents first.
 
-    A join that another branch leads to as well is not skipped: it waits for that one alone and runs.
+    A join that also has parents in another branch is not skipped: it waits for that branch alone and runs.
     """
     skipped = {step}
     for name in topological_order(parents):
@@ -20,6 +20,6 @@ def skipped_with(parents: Mapping[str, Sequence[str]], step: str) -> list[str]:
 
 
 def restarted_with(parents: Mapping[str, Sequence[str]], step: str) -> list[str]:
-    """Return a step and everything behind it, parents first: what was made of its result is made anew."""
+    """Return a step and everything behind it, parents first: what depends on its result runs again."""
     again = {step, *descendants(parents, step)}
     return [name for name in topological_order(parents) if name in again]

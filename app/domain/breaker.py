@@ -1,6 +1,6 @@
-"""Own the circuit breaker: when it opens, when it tries again, how fast it lets go of what it held.
+"""Own the circuit breaker: when it opens, when it tries again, how fast it releases held steps.
 
-Pure: rows and an instant in, a move or a number out. Who counts and who moves is in `engine.breakers`.
+Pure: rows and an instant in, a move or a number out. `engine.breakers` counts and moves.
 Source: B7; M. Nygard, Release It!, "Circuit Breaker"; slow start of TCP (RFC 5681) for the release.
 """
 
@@ -60,7 +60,7 @@ DEFAULT_BREAKER: Final = BreakerSpec(
 
 
 def _split(value: object) -> object:
-    """Take the commas of an environment variable apart."""
+    """Split the value of an environment variable at its commas."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -125,7 +125,7 @@ class Breaker:
 
     @property
     def is_gating(self) -> bool:
-        """True while nothing of the dependency is claimed but what is let through."""
+        """True while only the attempts that the breaker lets through are claimed."""
         return self.state is not BreakerState.CLOSED or self.releasing_since is not None
 
 
@@ -146,7 +146,7 @@ class Move:
 def counts(category: str, rule: str, outcome: str, spec: BreakerSpec) -> bool:
     """Return whether an attempt that ended so speaks against the dependency.
 
-    A lost worker does not, and neither does a failure that no rule knows: it is more likely a bug here.
+    A lost worker does not, nor does an unclassified failure: that is more likely a bug in our own code.
     """
     return outcome != "lost" and rule != UNCLASSIFIED and category in spec.categories
 
@@ -170,7 +170,7 @@ def after_failures(
 def after_probe(breaker: Breaker, spec: BreakerSpec, *, failed: int, now: datetime) -> Move | None:
     """Return what the ended probes of a half-open breaker demand; `probes_succeeded` counts the good ones.
 
-    One that was turned off while it was open is closed by any answer: failures never open it.
+    A breaker that was disabled while it was open is closed by any answer: failures never open it.
     """
     if breaker.state is not BreakerState.HALF_OPEN:
         return None
@@ -178,7 +178,7 @@ def after_probe(breaker: Breaker, spec: BreakerSpec, *, failed: int, now: dateti
         return _opening(breaker, "probe_failed", spec, now, "a probe failed")
     if breaker.probes_succeeded < spec.probes and not failed:
         return None
-    # The openings stay until all that was held is out: a relapse before that waits longer.
+    # The count of openings stays until all held steps are released: a relapse before that waits longer.
     told = "it is turned off" if failed else f"{breaker.probes_succeeded} probes succeeded"
     closing = _closing(BreakerState.HALF_OPEN, "probes_succeeded", now, told)
     return replace(closing, openings=breaker.openings)
@@ -258,7 +258,7 @@ def _stand(breaker: Breaker | None) -> tuple[BreakerState, int]:
 
 
 def _opening(breaker: Breaker | None, event: str, spec: BreakerSpec, now: datetime, reason: str) -> Move:
-    # One that opens again while it still lets out what it held has not recovered: it waits longer.
+    # A breaker that opens again while it still releases held steps has not recovered: it waits longer.
     openings = breaker.openings + 1 if breaker is not None and breaker.is_gating else 1
     wait = cool_down(spec, openings)
     told = f"{reason}; the next probe in {wait.total_seconds():g} s"

@@ -1,9 +1,9 @@
 """Own how messages of Celery's protocol are read, versions 1 and 2: fields are known, dropped or refused.
 
-Whatever can write to the broker can write anything. Celery takes most fields as they come, and ends the
-worker where one is not what it expected. Here a message becomes a `TaskMessage` of values that cannot do
-that, or `WireInvalid` says what is wrong with it. Time limits, stamps and names for show are dropped: no
-sender decides when a child of ours is killed. Source: Celery 5.7, docs/internals/protocol.rst.
+A program with access to the broker can send any message. Celery takes most fields unchecked, and a field
+that it does not expect ends the worker. Here a message becomes a `TaskMessage` whose values cannot do that,
+or `WireInvalid` says what is wrong with the message. Time limits, stamps and display names are dropped: no
+sender decides when a child process of a worker is killed. Source: Celery 5.7, docs/internals/protocol.rst.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def check_content(content_type: object, content_encoding: object) -> None:
 def read_task(headers: object, properties: object, payload: object) -> TaskMessage:
     """Return the task that a message asks for.
 
-    `payload` is its body, parsed: a list of three in protocol 2, an object in protocol 1, over whose fields
-    those in the headers go.
+    `payload` is its body, parsed: a list of three in protocol 2; in protocol 1 an object, whose fields are
+    overridden by those in the headers.
 
     Raises:
         WireInvalid: it asks for none, or a field is not what it must be.

@@ -1,7 +1,7 @@
-"""Own what may be asked of workers over the broker: who may call which verb, which controls are obeyed.
+"""Own which commands workers accept over the broker: who may call which verb, which controls are obeyed.
 
-Whoever can write to the broker can send a message that says anything. A sender is known by a token, the same
-as for the API; what a message merely says of its sender is kept as a claim.
+Anyone with access to the broker can send any message. A token identifies the sender, as in the API; what a
+message says about its sender without a token is recorded as a claim.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from app.domain.access import Identity, Permission, permissions
 from app.domain.errors import NotAllowed, NotSignedIn
 
 CLAIMED: Final = "claimed:"
-"""Before the name of somebody who was not recognised: it is what the sender said."""
+"""Prefix of an unverified name: the sender claims it."""
 
 
 class CommandAccess(StrEnum):
@@ -79,5 +79,5 @@ def check_command(name: str, access: CommandAccess, sender: Identity | None) -> 
 
 
 def actor(sender: Identity | None, by: str) -> str:
-    """Return who is recorded: the name of the token, else what the message claims, marked as that."""
+    """Return the name to record: that of the token, else the name the message claims, marked as a claim."""
     return f"{CLAIMED}{by}" if sender is None else sender.name

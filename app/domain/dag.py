@@ -1,7 +1,8 @@
-"""Own what can be said of a graph of names and their parents: order, depth, cycles, descendants, rows.
+"""Own the properties of a graph of names and their parents: order, depth, cycles, descendants, rows.
 
 Knows nothing of templates or steps. All is iterative and linear in nodes plus edges: a chain of 5 000 and a
-fan-out of 10 000 are ordinary. A graph is a mapping name → parents; its order is kept where order is free.
+fan-out of 10 000 are ordinary. A graph is a mapping name → parents; where several orders are possible, that
+of the mapping is kept.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def without_implied(parents: Parents) -> dict[str, list[str]]:
 
 
 def with_waypoints(parents: Parents) -> dict[str, list[str]]:
-    """Put waypoints, names of its own, into edges that skip layers: every edge then joins neighbours."""
+    """Insert waypoints, with new names, into edges that skip layers: each edge then joins adjacent layers."""
     depth = levels(parents)
     graph: dict[str, list[str]] = {name: [] for name in parents}
     for name, above in parents.items():
@@ -107,7 +108,7 @@ def with_waypoints(parents: Parents) -> dict[str, list[str]]:
 def find_cycles(parents: Parents, limit: int = 20) -> list[list[str]]:
     """Return cycles that share no name, at most `limit`; each as names of which every one waits for the next.
 
-    At least one of each knot of cycles is found. Parents that are not in the graph are passed over.
+    At least one is found in each group of connected cycles. Parents that are not in the graph are ignored.
     """
     finished: set[str] = set()
     cycles = (

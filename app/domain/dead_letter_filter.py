@@ -1,7 +1,7 @@
-"""Which dead letters are meant: one value for lists, bulk verbs, the API and the dashboard.
+"""The filter that selects dead letters: one value for lists, bulk verbs, the API and the dashboard.
 
-Everything that is given must hold. It can be written as JSON and in words, so that a bulk verb can show, and
-keep, exactly what it was asked for.
+A letter must meet every condition that is given. A filter can be written as JSON and in words, so that a
+bulk verb can show, and store, exactly what was requested.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Own what is set of dead letters: what becomes of a terminal failure, how urgent it is, when it goes back.
+"""Own the policy for dead letters: what a terminal failure leads to, its urgency, when it is requeued.
 
 Pure. Source: C9, C10, C11.
 """
@@ -90,7 +90,7 @@ class LetterPolicy:
 
     @property
     def opens(self) -> bool:
-        """Whether a failure gets a letter."""
+        """Whether a failure opens a letter."""
         return self.strategy != "disabled"
 
     def requeue_at(self, category: str, requeues: int, now: datetime, jitter: float) -> datetime | None:

@@ -1,6 +1,6 @@
 """Own the one decision after an attempt: again, or dead. Failure, timeout and lost worker all come here.
 
-It is made at the moment the attempt ended, once, and its value is stored; nothing later re-derives it.
+The decision is made once, when the attempt ends, and its value is stored; nothing derives it again later.
 Classification happened before (`remand.classify`), moving rows comes after (`engine`).
 """
 
@@ -14,7 +14,7 @@ from app.domain import backoff
 from app.domain.retry import RetrySpec
 
 _HORIZON: Final = datetime(9000, 1, 1, tzinfo=UTC)
-"""Where plans stop growing: ten thousand waits of a year would leave the calendar."""
+"""The latest instant of a plan: ten thousand waits of a year would exceed Python's calendar."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from app.domain.errors import DurationInvalid
 YEAR_SECONDS: Final = 366 * 86_400.0
 CENTURY_SECONDS: Final = 100 * YEAR_SECONDS
 _UNITS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
-# ASCII digits, and no more than any duration in bounds has.
+# Only ASCII digits, and no more of them than any duration within bounds has.
 _DURATION: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?) {0,3}(s|min|m|h|d|w)")
 
 

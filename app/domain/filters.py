@@ -1,4 +1,4 @@
-"""Declare what a list can be asked for, once: every door and the store read the same declaration.
+"""Declare the filters of a list once: every interface and the store read the same declaration.
 
 A filter is a frozen dataclass whose fields are made by `asked`. From them come the query parameters of the
 API, the options of the command line, the form of the dashboard and the conditions of the query.
@@ -107,7 +107,7 @@ def _kind(hint: Any) -> tuple[type, bool]:
 
 
 def read(of: type[F], given: Mapping[str, Sequence[str]]) -> F:
-    """Return the filter that an address or a form asks for; what is unknown or empty is left.
+    """Return the filter that an address or a form asks for; unknown or empty fields are ignored.
 
     Raises:
         InputInvalid: a value is none of those known.
@@ -132,7 +132,7 @@ def _read(question: Question, texts: Sequence[str]) -> Any:
 
 
 def _parts(question: Question, text: str) -> list[str]:
-    # Ids are many and short of meaning: an address carries them in one parameter.
+    # There may be many ids: an address carries them in one parameter.
     return [part.strip() for part in text.split(",") if part.strip()] if question.kind is UUID else [text]
 
 

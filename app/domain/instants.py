@@ -1,7 +1,7 @@
-"""Own how instants from outside are read: one kind of text and one range, the same at every door.
+"""Own how instants from outside are read: one format and one range in every interface.
 
-Python and Postgres hold years that neither can add an hour to or show in another zone; what is beyond the
-range here would break whatever page shows it, for everybody.
+Python and Postgres accept years to which they cannot add an hour, and which they cannot show in another
+zone. An instant outside the range here would break every page that shows it, for every user.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _told(read: Callable[[Any], datetime], value: object) -> datetime:
     try:
         return read(value)
     except InstantInvalid as error:
-        # What pydantic collects with the other problems of a request.
+        # pydantic reports a ValueError together with the other problems of a request.
         raise ValueError(error.message) from None
 
 

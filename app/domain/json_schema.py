@@ -1,8 +1,8 @@
-"""Own how a value is held to a user's JSON Schema (draft 2020-12), in bounded time.
+"""Own how a value is checked against a user's JSON Schema (draft 2020-12), in bounded time.
 
-jsonschema decides; replaced is what lets a pattern, a list or a chain of references take time beyond all
-bounds: patterns run in RE2, equal items are found by their canonical text, and every keyword costs a
-little of one budget.
+The library jsonschema decides. Its keywords are replaced where a pattern, a list or a chain of references
+could take unbounded time: patterns run in RE2, equal items are found by their canonical text, and every
+keyword spends a little of one budget.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.domain.patterns import published_pattern
 MOST_ERRORS: Final = 100
 MOST_WORK: Final = 2_000_000
 _REFERENCE: Final = 30
-"""Comparisons, roughly, that one value may cost: some seconds. To follow a reference costs more of them."""
+"""The most comparisons, roughly, for one value: some seconds. Following a reference counts as several."""
 
 
 class TooMuchWork(Exception):
@@ -26,7 +26,7 @@ class TooMuchWork(Exception):
 
 
 _spent: ContextVar[list[int]] = ContextVar("spent")
-"""What the value that is being looked at has cost so far: one number, for each thread and task its own."""
+"""The cost so far of the value being checked; each thread and task has its own."""
 
 
 def errors_of(schema: dict[str, Any], value: Any) -> list[Any]:
@@ -145,7 +145,7 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> I
 
 
 def _evaluated(validator: Any, instance: Any, schema: Any, own: Callable[..., set[Any]]) -> set[Any]:
-    """Return the names, or places, that keywords of the schema and of those that apply beside it look at."""
+    """Return the names, or indexes, that keywords of the schema and of those applied beside it evaluate."""
     _spend(1)
     if not isinstance(schema, dict):
         return set()

@@ -1,7 +1,8 @@
-"""Own the way of users' values into JSON text that Postgres can store: strict and quick.
+"""Own the conversion of users' values to JSON text that Postgres can store: strict and fast.
 
 Python's encoder turns the key `1` into `"1"`, writes NaN, and lets lone surrogates and NUL through until the
-database refuses the whole row. Here the value is refused where it is made. No stack grows with the value.
+database refuses the whole row. Here the value is refused where it is made. The stack does not grow with
+the value.
 """
 
 from __future__ import annotations

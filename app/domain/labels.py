@@ -1,4 +1,4 @@
-"""Own what people mark things with: labels of letters and tags of workflows, and links to what they know."""
+"""Own what people attach to things: labels of letters, tags of workflows, and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Own what is told to people outside: kinds of notices, one notice, how several become one message.
+"""Own notices to people outside: their kinds, the content of one, how several become one message.
 
 Pure. A notice holds ids, names and figures, never an input, a result or the message of an exception.
 Source: D2.

@@ -1,4 +1,4 @@
-"""One page of a list: what every list of every door answers with."""
+"""One page of a list: the answer of every list in every interface."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 MOST_COUNTED = 10_000
-"""Rows that are looked at to say how many there are in all."""
+"""The most rows that are read to count a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Page(Generic[T]):
 
     @classmethod
     def whole(cls, items: Iterable[T]) -> Page[T]:
-        """Return the one page of a list that is always told whole."""
+        """Return the one page of a list that is always returned whole."""
         found = list(items)
         return cls(found, None, len(found))
 
@@ -41,12 +41,12 @@ class Page(Generic[T]):
     ) -> Page[T]:
         """Return the first `limit` of what was found; one more than that says that there is another page.
 
-        Counts only on the first of several pages: who reads on has been told, and a last page counts itself.
+        Counts only on the first of several pages: later pages need no count, and a single page counts itself.
         """
         if len(found) <= limit:
             return cls(found, None, len(found) if after is None else None)
         return cls(found[:limit], cursor(found[limit - 1]), count() if after is None else None)
 
     def each(self, change: Callable[[T], U]) -> Page[U]:
-        """Return the page with each item as something else."""
+        """Return the page with each item converted."""
         return Page([change(one) for one in self.items], self.next, self.total)

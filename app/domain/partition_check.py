@@ -1,6 +1,6 @@
-"""Own what may be wrong with the partitions: gaps, overlaps, tables that do not fit, rows that nobody places.
+"""Own what may be wrong with the partitions: gaps, overlaps, tables that do not fit, rows without a period.
 
-Pure: what the catalogue says goes in, faults come out, each with what it means and what to do.
+Pure: takes what the catalogue says and returns faults, each with its meaning and what to do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 TABLES = ("workflows", "steps", "attempts", "history")
 Home = Literal["live", "archive", "none"]
 MANY = 10_000
-"""Rows of a table in its default partition that are worth a word; no more than one above are counted."""
+"""Rows in a table's default partition that are worth a warning; at most one more is counted."""
 
 
 @dataclass(frozen=True, slots=True)

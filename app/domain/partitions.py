@@ -77,8 +77,8 @@ def missing_periods(
 ) -> Iterator[Period]:
     """Yield the periods that are not there but should be, in order: up to now, and `ahead` later ones.
 
-    After missed runs that begins where the last period before now ends. What lies between older periods is
-    left alone: ids are made now, so nothing new can fall there, and what was archived must not come back.
+    After missed runs, the first begins where the last period before now ends. Gaps between older periods
+    are left alone: new ids fall into the present, and archived periods must not come back.
     """
     later = sorted((one for one in existing if one.ends_at > now), key=lambda one: one.starts_at)
     at = _first_uncovered(interval, now, existing)

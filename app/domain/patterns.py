@@ -1,6 +1,6 @@
 r"""Own regular expressions that users write: in JSON Schema, in rules of settings and templates.
 
-They run in RE2, in time linear in the text: no pattern and no text can hold the interpreter. What RE2 does
+They run in RE2, in time linear in the text: no pattern and no text can block the interpreter. What RE2 does
 not have (backreferences, look-around, possessive and atomic groups) is refused with words that say so. As in
 Python, `\w`, `\d` and `\s` know all scripts; `\b` knows ASCII.
 """
@@ -51,7 +51,7 @@ class Pattern:
         try:
             return self._compiled.search(text) is not None
         except UnicodeEncodeError:
-            # Of a failure's message: inputs hold no lone surrogate.
+            # Lone surrogates occur in messages of failures; inputs hold none.
             return self._compiled.search(text.encode(errors="replace").decode()) is not None
 
 
@@ -62,7 +62,7 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> Pattern:
     Raises:
         PatternInvalid: it is none, is too long, or needs what RE2 does not have.
     """
-    # Loaded by whoever has a pattern, which few commands have.
+    # Loaded only where there is a pattern, which few commands have.
     import re2  # type: ignore[import-untyped]  # noqa: PLC0415
 
     if len(pattern) > MAX_LENGTH:
@@ -80,7 +80,7 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> Pattern:
 def published_pattern(pattern: str, *, ignore_case: bool = False) -> Pattern:
     """Return a pattern of a published template, which was checked when it was published.
 
-    One that RE2 does not have was published before patterns ran in it: Python's engine goes on with it.
+    A pattern that RE2 cannot run was published before RE2 was used: Python's engine still runs it.
 
     Raises:
         PatternInvalid: it is none for either.

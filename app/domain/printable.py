@@ -1,4 +1,4 @@
-"""Make text harmless for a terminal: what would steer it, or turn what it shows, is shown as its escape."""
+"""Make text safe for a terminal: characters that control it, or reorder its text, are shown as escapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEERING = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""Return the text with `\x1b` for an escape, `\u202e` for what turns the direction of text, and so on.
+    r"""Return the text with `\x1b` for an escape, `\u202e` for a character that reorders text, and so on.
 
     Tabs and line feeds stay. Idempotent.
     """

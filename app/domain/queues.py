@@ -1,4 +1,4 @@
-"""The Celery queues that exist whatever templates say. Templates name further ones for steps."""
+"""The Celery queues that always exist. Templates name further queues for their steps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 STEPS: Final = "steps"
-"""Of the steps that name no other."""
+"""The queue of steps that name no other."""
 _QUEUE_OF: Final = MappingProxyType(
     {
         "exponential": "retry.exponential",
@@ -18,7 +18,7 @@ _QUEUE_OF: Final = MappingProxyType(
     }
 )
 RETRY: Final = tuple(dict.fromkeys(_QUEUE_OF.values()))
-"""Whose workers turn failures into retries or dead letters."""
+"""The queues whose workers turn failures into retries or dead letters."""
 MAINTENANCE: Final = "remand.maintenance"
 """Sweeps."""
 COMMANDS: Final = "remand.commands"

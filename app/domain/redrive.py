@@ -1,4 +1,4 @@
-"""Redrives as a matter of rules: their states, how fast they may send, when a canary is good enough.
+"""Own the rules of redrives: their states, how fast they may send, when a canary is good enough.
 
 Pure: rows and an instant go in, a decision comes out.
 """
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 BURST_SECONDS = 1.0
-"""How much unused time a rate makes up for, beside that of one letter: after a pause there is no flood."""
+"""How much unused time a rate may make up for, beside that of one letter, so that a pause causes no burst."""
 
 
 class RedriveState(StrEnum):
@@ -76,14 +76,14 @@ class RateAllowance:
 def pace(rate: float, paced_at: datetime | None, now: datetime) -> RateAllowance:
     """Return what a rate (per second) allows now.
 
-    In any T seconds that is rate × (T + 1 second) and one letter at most. So much is made up for, so that
-    sweeps that come a little late keep to the rate, too.
+    In any T seconds that is at most rate × (T + 1 second) plus one letter. The extra second lets sweeps
+    that are a little late keep the rate.
     """
     if paced_at is None:
         since = now - timedelta(seconds=max(BURST_SECONDS, 1 / rate))
     else:
         since = max(paced_at, now - timedelta(seconds=BURST_SECONDS + 1 / rate))
-    # A hair more, so that a tenth of a second at 10 a second is one and not 0.9999.
+    # Slightly more, so that a tenth of a second at 10 a second gives one and not 0.9999.
     return RateAllowance(max(0, math.floor((now - since).total_seconds() * rate + 1e-6)), rate, since)
 
 

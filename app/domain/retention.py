@@ -1,7 +1,7 @@
-"""Own what becomes of finished workflows with time: which go to the archive, when, and by which way.
+"""Own how finished workflows go to the archive: which ones, when, and in which way.
 
-Pure. A period goes as a whole once it is over for long enough; what of it still lives, or is kept, stays
-behind and follows by itself. Source: D5.
+Pure. A period goes as a whole once it has been over for long enough. Its workflows that are still live, or
+are kept, stay behind and follow later by themselves. Source: D5.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def kept_outcomes(policies: ArchivePolicies, of_templates: Mapping[int, ArchiveO
 
 
 def cutoff(now: datetime, retention_days: int) -> datetime:
-    """Return the instant up to which what ended may go."""
+    """Return the instant up to which workflows that ended may go."""
     return now - timedelta(days=retention_days)
 
 
@@ -104,7 +104,7 @@ class Census:
 
 
 def way_of(census: Census, most_stragglers: int, *, is_begun: bool) -> Way:
-    """Decide how a period that is due goes; `is_begun`: the archive holds a part of its range already."""
+    """Decide how a due period is archived; `is_begun`: the archive already holds a part of its range."""
     few = census.staying <= most_stragglers
     if not is_begun and not census.go and not census.staying:
         return Way.RETIRE

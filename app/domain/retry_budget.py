@@ -2,7 +2,7 @@
 
 Pure: counts, plans and an instant in, due instants out. Who counts and who keeps the turns is in the engine.
 A retry within the budget keeps its due instant. One beyond it also waits its turn in a virtual line that
-moves at the budget's rate: its wait is its policy's and that of its turn together. So retries of one policy
+moves at the budget's rate: its wait is that of its policy plus that of its turn. So retries of one policy
 come one after another, and a long back-off at the head of the line holds up nobody behind it.
 Source: B6; Finagle's RetryBudget; GCRA (ITU-T I.371) for the line.
 """
@@ -44,11 +44,11 @@ class Used:
     """What of a budget is used up at an instant."""
 
     attempts: int = 0
-    """Attempts that ended within the window, as far as they are counted yet."""
+    """Attempts that ended within the window, as far as counted."""
     retries: int = 0
     """Retries decided within the window."""
     next_at: datetime | None = None
-    """The next free turn of the line; None, or past: nobody stands in it."""
+    """The next free turn of the line; None, or past: no retry waits in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,18 @@ class Spread:
     delays: tuple[timedelta, ...]
     """By how much each retry is put off, in the order they were given; never negative."""
     next_at: datetime | None
-    """The next free turn from now on; None: nobody had to stand in line."""
+    """The next free turn from now on; None: no retry had to wait in the line."""
     explanation: str
-    """What a person is told of one that is put off, but for how long."""
+    """What a person is told about a retry that is put off, without the delay."""
 
 
 def spread(planned: Sequence[datetime], used: Used, spec: BudgetSpec, *, now: datetime) -> Spread:
     """Return by how much retries that were decided at `now`, and planned for these instants, are put off.
 
-    The ones planned first get what is left of the budget, the others their turns, in the order of plans.
-    While anybody stands in the line the budget has nothing left.
+    The retries planned first get what is left of the budget; the others get turns, in the order planned.
+    While a retry waits in the line, nothing is left of the budget.
     """
-    # Workers count attempts with some delay, but each retry that was decided ended one.
+    # Workers count attempts with a delay, but each decided retry stands for one that has ended.
     attempts = max(used.attempts, used.retries + len(planned))
     allowed = max(spec.ratio * attempts, spec.min_per_second * spec.window_seconds)
     longest = timedelta(seconds=spec.max_delay_seconds)

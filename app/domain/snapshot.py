@@ -1,4 +1,4 @@
-"""Fit a snapshot into its size limit: the largest texts and values go first, what is left says so."""
+"""Fit a snapshot into its size limit: leave out the largest texts and values first, note what is missing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fit(snapshot: dict[str, Any], max_bytes: int) -> dict[str, Any]:
 
 
 def unread(workflow_id: str, why: str) -> dict[str, Any]:
-    """Return what stands for a snapshot that could not be taken; `left_out` says why."""
+    """Return the placeholder of a snapshot that could not be taken; `left_out` says why."""
     said = dict.fromkeys(_OF_WORKFLOW)
     nothing: dict[str, Any] = {"steps": [], "attempts": [], "moves": []}
     return {"workflow": {**said, "id": workflow_id}, **nothing, "left_out": [f"everything: {why}"]}

@@ -1,6 +1,6 @@
 """Own what counts as stale: thresholds by state, signs of life, and what becomes of a workflow without any.
 
-Pure. The database function `remand.classify_staleness` decides the same; a test compares the two.
+Pure. The database function `remand.classify_staleness` makes the same decision; a test compares the two.
 Source: D1, D2.
 """
 
@@ -20,7 +20,7 @@ Limit = Annotated[float, Field(gt=0, le=315_360_000, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 StaleAction = Literal["dlq", "error", "none"]
 """What becomes of a stale workflow. dlq: a dead letter, as the template's strategy says; error: it ends in
-error without one; none: it is shown and told of, and left where it is."""
+error without one; none: it is shown and reported, and left where it is."""
 
 
 class Health(StrEnum):
@@ -28,9 +28,9 @@ class Health(StrEnum):
 
     HEALTHY = "healthy"
     WARNING = "warning"
-    """For a good share of what is allowed."""
+    """No sign of life for a large share of the allowed time."""
     STALE = "stale"
-    """For longer than is allowed."""
+    """No sign of life for longer than is allowed."""
 
 
 class Why(StrEnum):
@@ -135,9 +135,9 @@ class Signs:
     sign_at: datetime
     """Its last sign of life; a retry that is not yet due is one in the future."""
     stand: Why | None = None
-    """That of PATIENT which applies, None: none does."""
+    """The member of PATIENT that applies; None: none does."""
     unheard_since: datetime | None = None
-    """Since when the step that waits longest waits in a queue without a live worker; None: there is none."""
+    """Since when a step has waited in a queue without a live worker, the earliest; None: no step does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +151,12 @@ class Verdict:
 
     @property
     def stale_at(self) -> datetime:
-        """When it is stale, if nothing moves before; nothing is stale of what waits with good reason."""
+        """When it becomes stale, if nothing moves before; does not apply to what waits with good reason."""
         return self.since + timedelta(seconds=self.limit_seconds)
 
 
 def judge(signs: Signs, lifecycle: Lifecycle, now: datetime) -> Verdict:
-    """Return how a workflow stands now: between equals, what says most, then what ends first."""
+    """Return how a workflow stands now: of equally bad measures the most telling, then the first to end."""
     verdicts = [_verdict(*measure, lifecycle, now) for measure in _measures(signs, lifecycle)]
     return min(verdicts, key=_order)
 

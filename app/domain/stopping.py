@@ -1,4 +1,4 @@
-"""What a stop looks like to a step: which signals ask a process to end, and which errors are their echo."""
+"""How a step sees a stop: which signals ask a process to end, and which errors these signals cause."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _ENDS = frozenset({-number for number in STOP_SIGNALS} | {_SHELL_BASE + number f
 def is_echo_of_stop(error: BaseException) -> bool:
     """Return whether an error says that a program the step had started ended by a signal that asks to end.
 
-    A stop of a whole group reaches it, too: what it says then is no failure of the step. A `sys.exit()` of
-    the handler's own is none of this.
+    A stop of the whole process group reaches that program, too: the error it causes is no failure of the
+    step. A `sys.exit()` of the handler itself is not such an error.
     """
     return any(getattr(each, "returncode", None) in _ENDS for each in _chain(error))
 

@@ -1,4 +1,4 @@
-"""Own what a text must be that people or programs give us: storable and of bounded length, at every door."""
+"""Own the limits of texts from people and programs: storable and of bounded length, in every interface."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_text(text: str, what: str, *, longest: int = MAX_NAME) -> str:
 
 
 def check_arguments(given: Mapping[str, Any], *, documents: Collection[str] = ()) -> None:
-    """Look at every text among a call's arguments, as a door does before anything else: lists of texts, too.
+    """Check every text among a call's arguments, lists of texts included, as every interface does first.
 
     `documents` name those that are JSON or a definition: these have limits of their own.
 

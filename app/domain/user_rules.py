@@ -1,6 +1,6 @@
 """Own the shape of a user's rule as it is written in settings and templates: keys, types, bounds.
 
-What a rule does to an exception is `remand.rules.user`; which book a step gets is `app.engine.rule_sets`.
+`remand.rules.user` applies a rule to an exception; `app.engine.rule_sets` selects the rules of a step.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_RULES: Final = 1000
 
 
 STORED: Final = {"is_stored": True}
-"""Context of validating what is published already."""
+"""The validation context for templates that are published already."""
 
 
 def _listed(value: object) -> object:
@@ -47,7 +47,7 @@ def _sound(key: str) -> Callable[[object, ValidationInfo], object]:
         if value and isinstance(value, str if key == "message" else tuple):
             try:
                 if isinstance(value, str):
-                    # One that is published already was checked when it was.
+                    # A published rule was checked when it was published.
                     (published_pattern if info.context == STORED else compile_pattern)(
                         value, ignore_case=True
                     )
@@ -117,7 +117,7 @@ class RuleSpec(BaseModel):
         return same
 
     def to_rule(self, place: str = "") -> UserRule:
-        """Return what the classifier works with; `place` is where it was written, if it does not know."""
+        """Return the rule for the classifier; `place`: where it was written, if the rule does not know."""
         return UserRule(
             name=self.name,
             category=self.category,

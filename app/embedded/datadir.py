@@ -1,8 +1,8 @@
-"""Own the files of a data directory that say who is in charge: locks, the secret, and stack.json.
+"""The files of a data directory that say who is in charge: locks, the secret, and stack.json.
 
-`lock` is held by the owner; `servers.lock` by every server it started, so that one outlives a killed owner as
-long as a server does. `stack.json` tells the others the URLs and is locked too: unlocked, it is a dead
-owner's.
+The owner holds `lock`. Every server it started holds `servers.lock`, so that this lock outlives a killed
+owner for as long as a server lives. `stack.json` tells other processes the URLs, and is locked too: if it is
+unlocked, its owner is dead.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DataDir:
         self._published: int | None = None
 
     def create(self) -> None:
-        """Make the directory: the servers' account may pass through to its own parts, nobody else may look.
+        """Make the directory: the servers' account can reach its own parts, nobody else can read anything.
 
         Raises: EmbeddedUnavailable when it cannot be made.
         """
@@ -79,7 +79,7 @@ class DataDir:
             return {}
 
     def remember_ports(self, ports: Mapping[str, int]) -> None:
-        """Keep the ports, so that what was told where the servers are is right after the next start, too."""
+        """Keep the ports, so that an address of a server stays valid after the next start."""
         os.close(_replace(self.path / _PORTS, json.dumps(ports)))
 
     def publish(self, news: Mapping[str, str | int]) -> None:
@@ -127,7 +127,7 @@ def _is_locked_elsewhere(descriptor: int, mode: int) -> bool:
 
 
 def _replace(path: Path, text: str) -> int:
-    """Write a file at once and return it open and locked."""
+    """Write a file atomically and return it open and locked."""
     aside = path.with_name(f"{path.name}.new")
     descriptor = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
 """Choose the user that the servers run as: ourselves, or an unprivileged account when we are root.
 
-Postgres refuses to run as root. Nothing is made or opened up for it: no account, no directory that was there
-before. Where the account cannot reach the files, the child keeps one capability instead (`launch`).
+Postgres refuses to run as root. No account is made for it, and the permissions of existing directories stay
+as they are. Where the account cannot reach the files, the child keeps one capability instead (`launch`).
 """
 
 from __future__ import annotations

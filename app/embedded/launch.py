@@ -1,8 +1,9 @@
-"""Become another user, ask to die with the parent, and turn into the wanted program; the pid stays.
+"""Become another user, ask the kernel to end us with the parent, and exec the wanted program; the pid stays.
 
-Run by path as a script of its own, with no site and no environment, because `preexec_fn` is not safe in a
-process with threads. Only Linux does all of it; elsewhere the watchdog alone sees the parent's end.
-Everything is imported at the top: after the change of user, the interpreter's own files may be out of reach.
+This file runs as a script by path, without site packages and environment variables, because `preexec_fn` is
+not safe in a process with threads. Only Linux supports all of it; elsewhere the watchdog alone notices the
+parent's end. Everything is imported at the top: after the change of user, the interpreter's own files may be
+out of reach.
 """
 
 from __future__ import annotations

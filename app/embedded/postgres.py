@@ -1,6 +1,6 @@
-"""Know Postgres: make a cluster, check its version, its command line, and when it is ready.
+"""The embedded Postgres: make a cluster, check its version, build its command line, tell when it is ready.
 
-The cluster listens on TCP only, with a password: that is what every client understands.
+The cluster listens on TCP only, with a password: every client supports that.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SELECT 'CREATE DATABASE remand' WHERE NOT EXISTS (SELECT FROM pg_database WHERE 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """One cluster: programs, directory, password of the role `postgres`, server options over ours."""
+    """One cluster: programs, directory, password of the role `postgres`, options that override ours."""
 
     programs: Path
     directory: Path
@@ -80,7 +80,7 @@ class Postgres:
             self._create(host)
 
     def ensure_database(self, host: Host, port: int) -> None:
-        """Create the database `remand` if missing; proves on the way that the password is the cluster's.
+        """Create the database `remand` if missing; this also proves that the password is the cluster's.
 
         Raises: EmbeddedUnavailable when the server does not let us in.
         """
@@ -123,7 +123,7 @@ class Postgres:
             )
 
     def _clear_stale_pid_file(self) -> None:
-        """Remove a pid file left by a crash: if its pid is alive, as whatever, Postgres would not start."""
+        """Remove a pid file left by a crash: Postgres would not start if any program now has that pid."""
         lines = self._pid_file_lines()
         pid = int(lines[0]) if lines and lines[0].isdigit() else 0
         if pid and "postgres" in (command := command_of(pid)) and str(self.directory) in command:
@@ -148,7 +148,7 @@ class Postgres:
 
 
 def _remove_leftover(folder: Path) -> None:
-    """Remove what a killed start left behind, again while the initdb it left behind still writes there."""
+    """Remove what a killed start left behind; try again while its leftover initdb still writes there."""
     until = time.monotonic() + _LEFTOVER_SECONDS
     while folder.exists():
         shutil.rmtree(folder, ignore_errors=True)

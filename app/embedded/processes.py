@@ -1,8 +1,7 @@
-"""Keep a few programs running: start them, start them again when they die, end them in reverse order.
+"""Keep a few programs running: start them, restart them when they die, end them in reverse order.
 
-No thread of its own: a child's tie to its parent is to the thread that started it, so the caller's main
-thread calls `run` or `check`. What a killed child leaves in its process group is killed before it is started
-again.
+It has no thread of its own. A child is tied to the thread that started it, so the caller's main thread calls
+`run` or `check`. Before a child is restarted, whatever the dead one left in its process group is killed.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class _Child:
 
 
 class Processes:
-    """A small supervisor. A `watchdog` that is given is shared, and its giver closes it."""
+    """A small supervisor. A `watchdog` passed in is shared, and the caller closes it."""
 
     def __init__(
         self,
@@ -91,7 +90,7 @@ class Processes:
         return self._start(child)
 
     def restart(self, name: str, *, grace_seconds: float = 5.0) -> int:
-        """End a child in order and start it again at once; return its new pid. That is no death of it.
+        """End a child in order and start it again at once; return its new pid. It is not reported as dead.
 
         Raises: KeyError when nothing of that name was added.
         """
@@ -106,13 +105,13 @@ class Processes:
         return {name: child.process.pid if child.process else None for name, child in self._children.items()}
 
     def run(self, until: Callable[[], bool]) -> None:
-        """Watch the children until `until()`, asked ten times a second, is true."""
+        """Watch the children until `until()` is true; it is called ten times a second."""
         while not until():
             self.check()
             time.sleep(_CHECK_INTERVAL_SECONDS)
 
     def check(self) -> None:
-        """Look once: report and schedule the dead, start those that are due."""
+        """Check once: report dead children and schedule their restart; start those that are due."""
         now = time.monotonic()
         for child in self._children.values():
             if child.process is not None and child.process.poll() is not None:

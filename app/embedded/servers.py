@@ -1,6 +1,6 @@
 """Start one server, wait until it answers, stop it.
 
-Knows neither Postgres nor the broker, nor who may own a data directory.
+This module knows neither Postgres nor the broker, nor who may own a data directory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ServerSpec:
     end_signal: signal.Signals
     grace_seconds: float
     stdin: bytes = b""
-    """What the server reads first: the place for what must not be seen in argv."""
+    """What the server reads first from standard input: the place for secrets, which argv would show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Server:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """Open a log to append to, readable by us only: what servers and handlers write may quote data."""
+    """Open a log for appending, readable by us only: what servers and handlers write may quote data."""
     return os.fdopen(os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "ab")
 
 

@@ -1,7 +1,7 @@
-"""Own the pair: one owner per data directory runs Postgres and the broker, everybody else attaches to it.
+"""Own Postgres and the broker: one owner for each data directory runs them, all others attach to it.
 
-Whatever way the owner ends, the servers end with it; the next owner waits for the last of them before it
-touches the data, because a second broker on one directory starts happily and ruins it.
+However the owner ends, the servers end with it. The next owner waits until the last server has ended before
+it touches the data, because a second broker on one directory starts without an error and ruins the data.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Endpoints:
 class Stack:
     """Postgres and a broker on a data directory, on free ports of 127.0.0.1 unless given.
 
-    `postgres_options` are server settings, as after `postgres -c`. A given `watchdog` is shared; its giver
-    closes it.
+    `postgres_options` are server settings, as after `postgres -c`. A `watchdog` passed in is shared; the
+    caller closes it.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class Stack:
 def free_port() -> int:
     """Return a TCP port of 127.0.0.1 that is free now; somebody may take it before it is used.
 
-    Below those that systems give to outgoing connections, so that it is likely to be free at the next start.
+    It lies below the ports used for outgoing connections, so that it is likely to be free at the next start.
     """
     while True:
         port = secrets.choice(_PORTS)
@@ -212,7 +212,7 @@ def _attach(data: DataDir) -> Endpoints | None:
 
 
 def _outlive_leftovers(data: DataDir) -> int:
-    """Wait until no server of an earlier owner lives, having asked it to end; return the lock for ours.
+    """Ask servers of an earlier owner to end and wait until none lives; return the lock for our servers.
 
     Raises: EmbeddedUnavailable when they do not end.
     """

@@ -1,8 +1,8 @@
-"""End what we started when we are gone, even by SIGKILL: a child of its own blocks on a pipe only we hold.
+"""End what we started when we are gone, even by SIGKILL: a child process blocks on a pipe that only we hold.
 
-It is told the whole list of wards at every change, one JSON line each; when the pipe closes it acts on the
-last one, phase by phase: processes, then the broker, then the database. After a clean stop that list is
-empty. A process forked from ours without exec holds the pipe too, and delays the watchdog until it ends.
+At every change it gets the whole list of wards, one JSON line each. When the pipe closes, it acts on the last
+list, phase by phase: processes, then the broker, then the database. After a clean stop that list is empty.
+A process forked from ours without exec holds the pipe too, and delays the watchdog until it ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Phase(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ward:
-    """One child: asked with `ask_signal`, after `grace_seconds` told with `end_signal`."""
+    """One child: asked to end with `ask_signal`, forced to after `grace_seconds` with `end_signal`."""
 
     pid: int
     phase: int
@@ -42,7 +42,7 @@ class Ward:
     end_signal: int
     grace_seconds: float
     is_group: bool = False
-    """The pid leads a process group, which is killed whole in any case."""
+    """The pid leads a process group; the whole group is killed in any case."""
 
     def ask(self) -> None:
         """Ask the child to end."""
@@ -60,7 +60,7 @@ class Ward:
 
 
 class Watchdog:
-    """Our end of the pipe; the process starts with the first ward. Use one for everything we own."""
+    """Our end of the pipe; the watching process starts with the first ward. Use one for everything we own."""
 
     def __init__(self) -> None:
         self._wards: dict[int, Ward] = {}
@@ -85,7 +85,7 @@ class Watchdog:
             self._tell()
 
     def close(self) -> None:
-        """Let the watchdog's process go, ending whatever is still in its care. Idempotent."""
+        """Close the pipe: the watchdog ends whatever is still in its care, and then itself. Idempotent."""
         process, self._process = self._process, None
         if process is not None:
             _close_pipe(process)
@@ -114,7 +114,7 @@ class Watchdog:
 
 
 def is_gone(pid: int) -> bool:
-    """Say whether the process has ended; one that nobody has reaped yet has."""
+    """Say whether the process has ended; a process that nobody has reaped yet has ended."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
         return status.rpartition(")")[2].split()[0] in {"Z", "X"}
@@ -173,7 +173,7 @@ def _close_pipe(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """Read lists until the pipe closes; then end the last whole one."""
+    """Read lists until the pipe closes; then end the wards of the last complete list."""
     last = b"[]\n"
     for line in sys.stdin.buffer:
         if line.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""Change who may do what: users, tokens, links that sign in once. Each change is one transaction, audited."""
+"""Manage access: users, tokens and one-time sign-in links. Each change is one audited transaction."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from app.store.session import Connection
 from app.telemetry import log
 
 CODE_SECONDS = 600
-"""How long a link that signs in once can be used."""
+"""Seconds for which a one-time sign-in link is valid."""
 HASHER = PasswordHasher()
 
 
 def add_user(engine: Engine, name: str, role: Role, password: str, who: Who) -> User:
-    """Let somebody sign in.
+    """Add a user who can sign in.
 
     Raises:
         AccessInvalid: the name or the password will not do.
@@ -55,7 +55,7 @@ def add_user(engine: Engine, name: str, role: Role, password: str, who: Who) -> 
 
 
 def set_role(engine: Engine, name: str, role: Role, who: Who) -> User:
-    """Give a user another role; open sessions go on with it, links made before do not work. Idempotent.
+    """Give a user another role. Open sessions get it, too; earlier sign-in links stop working. Idempotent.
 
     Raises:
         UserNotFound: nobody has that name.
@@ -79,7 +79,7 @@ def set_password(engine: Engine, name: str, password: str, who: Who) -> User:
 
 
 def disable_user(engine: Engine, name: str, who: Who) -> User:
-    """Sign a user out everywhere, and let them in no more. Idempotent.
+    """Sign a user out everywhere and refuse further sign-ins. Idempotent.
 
     Raises:
         UserNotFound: nobody has that name.
@@ -92,7 +92,7 @@ def disable_user(engine: Engine, name: str, who: Who) -> User:
 
 
 def enable_user(engine: Engine, name: str, who: Who) -> User:
-    """Let a user in again, with the password they had. Idempotent.
+    """Let a disabled user sign in again, with the same password. Idempotent.
 
     Raises:
         UserNotFound: nobody has that name.
@@ -109,7 +109,7 @@ def create_token(
     scopes: Iterable[Permission] | None = None,
     expires_in: timedelta | None = None,
 ) -> tuple[Token, str]:
-    """Make a token; return what is stored of it and the token itself, which nobody can see again.
+    """Create a token. Return its stored record and the token itself, which is shown only this once.
 
     Raises:
         AccessInvalid: the name will not do, or a scope is beyond the role.
@@ -150,9 +150,9 @@ def keep_token(
     scopes: Iterable[Permission] | None = None,
     expires_in: timedelta | None = None,
 ) -> str | None:
-    """Return a new token in place of the one that is held; None: that one is good, and may just that.
+    """Return a new token, or None if the held token is valid and grants exactly these rights.
 
-    Idempotent. What has the name and is not the one that is held is revoked.
+    Idempotent. Before a new token is made, every token of that name is revoked.
 
     Raises:
         AccessInvalid: the name will not do, or a scope is beyond the role.
@@ -171,7 +171,7 @@ def keep_token(
 
 
 def revoke_token(engine: Engine, name_or_id: str, who: Who) -> Token:
-    """Let a token sign in no more, from its next request on.
+    """Revoke a token: its next request is refused.
 
     Raises:
         TokenNotFound: no such token, or it was revoked before.
@@ -187,8 +187,8 @@ def revoke_token(engine: Engine, name_or_id: str, who: Who) -> Token:
 def create_login_code(engine: Engine, name: str, role: Role, who: Who) -> str:
     """Return a code that signs a user in once, within ten minutes.
 
-    Whom nobody added before is added, with that role and a password that nobody knows: every session belongs
-    to an account, by which it can be ended. Who is there keeps the role there is.
+    A user who does not exist yet is added, with that role and a random password that nobody knows: every
+    session belongs to an account, through which it can be ended. An existing user keeps their role.
 
     Raises:
         AccessInvalid: the name will not do.
@@ -215,7 +215,7 @@ def create_login_code(engine: Engine, name: str, role: Role, who: Who) -> str:
 
 
 def check_reach(engine: Engine, host: str) -> None:
-    """Refuse to listen where others could come before anybody can sign in. Transaction: own.
+    """Refuse to listen on an address that others can reach before anybody can sign in. Transaction: own.
 
     Raises:
         NobodyCouldSignIn: the address is not loopback, and there is neither user nor token.
@@ -230,7 +230,7 @@ def check_reach(engine: Engine, host: str) -> None:
 
 
 def hash_password(password: str, name: str) -> str:
-    """Return what is stored of a password.
+    """Return the hash to store for a password.
 
     Raises:
         AccessInvalid: it will not do.

@@ -1,10 +1,10 @@
-"""Move finished workflows into the archive, by whole periods where that can be, else by batches.
+"""Move finished workflows into the archive: by whole periods where possible, otherwise by batches.
 
-A period changes hands in a moment, whatever it holds: it is looked at, counted and hashed before, while
-everybody works on; what stays live of it moves to the default partitions and follows by itself later. What
-arrived is counted and hashed again; if that is not what left, the period is handed back. Each step is one
-transaction and finds out for itself what is left to do: whoever dies half way is followed by the next
-sweep, and two at once change nothing twice. Source: D5.
+A whole period is moved in a moment, whatever its size. It is inspected, counted and hashed beforehand, while
+normal work goes on. Its workflows that must stay live move to the default partitions and are archived later.
+After the move the period is counted and hashed again; if the result differs, the period is handed back. Each
+step is one transaction and finds out for itself what is left to do: if a process dies half way, the next
+sweep continues, and two sweeps at once change nothing twice. Source: D5.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from app.telemetry import log
 
 SWEEP: Final = "archive"
 _AWAY: Final = (*NOT_NOW, ArchiveMismatch)
-"""No one workflow is to blame for these."""
+"""Errors that no single workflow is to blame for."""
 _TRIES: Final = 3
 _MOST_BACK: Final = 10_000
-"""Workflows that stayed live which a period takes back with it."""
+"""Most workflows that stayed live and that a period takes back when it is handed back."""
 _NOTHING: Final = Sums((0, 0, 0, 0), 0)
 
 
 Deferral = Literal["late", "changed", "crowded"]
-"""`late`: others held its tables for longer than may be waited; `changed`: they worked on it all the time."""
+"""`late`: others held its tables longer than the allowed wait; `changed`: others kept changing its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ class ArchiveResult:
 
     workflows: int = 0
     periods: int = 0
-    """That changed hands as a whole."""
+    """Periods that were moved as a whole."""
     stayed: int = 0
-    """Workflows of them that went to the default partition."""
+    """Workflows of these periods that went to the default partition."""
     is_finished: bool = True
-    """False: its time ran out, and the next run goes on."""
+    """False: the time ran out; the next run continues."""
     is_alone: bool = True
-    """False: another run is under way, and this one left it alone."""
+    """False: another run was under way, so this one did nothing."""
     deferred: Mapping[str, Deferral] = field(default_factory=dict)
-    """Due periods that could not be taken, by name, with what was in the way; the next run tries again."""
+    """Due periods that could not be moved, by name, with the reason; the next run tries again."""
 
     @property
     def moved(self) -> int:
@@ -80,12 +80,12 @@ class Planned:
     go: int
     """Workflows that would be archived."""
     stay: Mapping[Stay, int]
-    """Workflows that would not, by why."""
+    """Workflows that would stay, by reason."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """A run: what holds for all of it, and what it has done."""
+    """One run: its parameters, and what it has done so far."""
 
     engine: Engine
     by: str
@@ -104,7 +104,7 @@ class _Job:
 
 
 def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = time.monotonic) -> ArchiveResult:
-    """Archive what is due, until nothing is left or the time is up. One run at a time; others do nothing.
+    """Archive what is due until nothing is left or the time is up. One run at a time; others do nothing.
 
     Raises:
         ArchiveMismatch: what arrived is not what left; it was taken back. What else was due was archived.
@@ -135,7 +135,7 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
 
 
 def _each(job: _Job, moves: Sequence[Callable[[], None]]) -> list[ArchiveMismatch | Busy]:
-    """Do one after the other while there is time; one that cannot be done holds no other up."""
+    """Run the moves in order while there is time. A move that fails holds up no other."""
     failed: list[ArchiveMismatch | Busy] = []
     for move in moves:
         if job.has_time():
@@ -147,7 +147,7 @@ def _each(job: _Job, moves: Sequence[Callable[[], None]]) -> list[ArchiveMismatc
 
 
 def plan(engine: Engine) -> list[Planned]:
-    """Return what a run would do now, by period. Changes nothing, reads every workflow of what is due."""
+    """Return what a run would do now, by period. Changes nothing; reads every workflow of the due periods."""
     job = _job(engine, SWEEP, lambda: True)
     archived = stored.archived_periods(engine.database)
     found = []
@@ -165,7 +165,7 @@ def plan(engine: Engine) -> list[Planned]:
 
 
 def verify_pending(engine: Engine) -> None:
-    """Count again what changed hands when its process died before it could. Transaction: some own ones.
+    """Verify moves whose process died before it could verify them. Transaction: some own ones.
 
     Raises:
         ArchiveMismatch: what arrived is not what left; it was handed back.
@@ -179,7 +179,7 @@ def verify_pending(engine: Engine) -> None:
 
 
 def size_of(engine: Engine, period: str) -> int:
-    """Return the bytes of a period's tables in the archive, or of what belongs to none."""
+    """Return the size in bytes of a period's archive tables, or of the default archive partitions."""
     if period == books.DEFAULT:
         return stored.size(engine.database, [f"{table}_archive_{books.DEFAULT}" for table in PARTITIONED])
     return sum(one.bytes for one in stored.archived_periods(engine.database) if one.name == period)
@@ -223,7 +223,7 @@ def _look(job: _Job, period: Period) -> PeriodInspection:
 
 
 def _move_period(job: _Job, period: Period) -> None:
-    """Look at a period and let it go by the way it can; look again when somebody acted on it meanwhile."""
+    """Inspect a period and move it as its rows allow; inspect it again if somebody changed it meanwhile."""
     for _ in range(_TRIES):
         looked = _look(job, period)
         is_begun = _is_begun(period, stored.archived_periods(job.engine.database))
@@ -281,9 +281,9 @@ def _deferred(period: Period, outcome: Outcome) -> Outcome:
 
 
 def _verify(engine: Engine, one: Run) -> None:
-    """Count and hash what a run moved once more; hand it back if it is something else."""
+    """Count and hash again what a run moved; hand the period back if the result differs."""
     found = stored.sums(engine.database, stored.live_tables(one.period))
-    # Whoever moves any of it looked before, as we do: then it is right that something else is there.
+    # Whoever moves rows of a period verifies it first: after that, a difference is expected.
     if found == one.sums or books.is_verified(engine.database, one):
         books.note_verified(engine.database, one, _now(engine))
         return
@@ -304,7 +304,7 @@ def _verify(engine: Engine, one: Run) -> None:
 
 
 def _move_batches(job: _Job, partition: str, period: Period | None, between: Between) -> None:
-    """Copy and delete, batch by batch, what may go of a live partition."""
+    """Copy and delete, batch by batch, the workflows of a live partition that may be archived."""
     engine = job.engine
     drafted = books.draft("archive", "batch", period, job.by, _now(engine))
     low, high = between
@@ -338,7 +338,7 @@ def _added(one: Sums, other: Sums) -> Sums:
 
 
 def _ranges(archived: Sequence[Archived]) -> Iterator[tuple[Period | None, Between]]:
-    """Yield the stretches of time that the archive has periods for, and those that it has none for."""
+    """Yield the time ranges for which the archive has periods, and the ranges for which it has none."""
     ends: list[datetime | None] = [None]
     for one in archived:
         yield one.period, stored.between(one.starts_at, one.ends_at)

@@ -1,8 +1,8 @@
-"""Write periods of the archive to files, and drop those that are safe there or past their final retention.
+"""Write archive periods to files; drop periods that are exported or past their final retention.
 
 A period becomes a directory: `workflows.jsonl.gz`, `steps.jsonl.gz`, `attempts.jsonl.gz`, `history.jsonl.gz`,
-one row a line, and `manifest.json` with counts and checksums. It is written under another name and renamed
-when it is whole: what has the period's name is complete. Source: D5.
+one row a line, and `manifest.json` with counts and checksums. The directory is written under a temporary name
+and renamed when it is complete: a directory with the period's name is always complete. Source: D5.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FileOf:
     rows: int
     bytes: int
     sha256: str
-    """Of the file as it is, hex."""
+    """Checksum of the compressed file, hex."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Dropped:
     period: str
     workflows: int
     bytes: int
-    """That were freed."""
+    """Bytes that were freed."""
     why: str
     """"exported" or "past its final retention"."""
 
@@ -83,13 +83,13 @@ class _Held:
 
     name: str
     period: Period | None
-    """None: what belongs to no period."""
+    """None: the rows that belong to no period."""
     tables: tuple[str, ...]
     bytes: int
 
 
 def unexported(engine: Engine) -> list[str]:
-    """Return the periods that hold something which no export has. Transaction: own."""
+    """Return the periods that hold rows which no export contains. Transaction: own."""
     return books.unexported(engine.database)
 
 
@@ -108,11 +108,11 @@ def export(engine: Engine, name: str, directory: Path, who: Who) -> Exported:
     if place.exists():
         raise InputInvalid(f"{place} is there already", hint="name another directory, or move it away")
     started_at = _now(engine)
-    # Its own: process ids repeat among containers that share a volume, and among threads.
+    # A unique name: process ids repeat among containers that share a volume, and among threads.
     part = directory / f".{name}.{new_id()}.part"
     try:
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-        # What users gave stands in it: whatever the umask, it is its owner's alone.
+        # The files contain users' data: whatever the umask, only the owner can read them.
         part.mkdir(mode=0o700)
         files, sums = _write(engine, held, part)
         _finish(part, place, _manifest(held, files, sums, started_at))
@@ -127,10 +127,10 @@ def export(engine: Engine, name: str, directory: Path, who: Who) -> Exported:
 
 
 def drop(engine: Engine, name: str, who: Who) -> Dropped:
-    """Drop a period that was exported as it stands, or that is past its final retention.
+    """Drop a period that was exported in its present state, or that is past its final retention.
 
-    The identities of its workflows are free again. Its dead letters and audit entries stay for as long as
-    their own retention says.
+    The identities of its workflows become free again. Its dead letters and audit entries stay for their own
+    retention.
 
     Raises:
         PeriodNotFound: the archive has none of that name.

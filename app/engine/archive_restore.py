@@ -1,6 +1,6 @@
 """Bring archived workflows back to the live tables, one by one or a whole period. Source: D5.
 
-They count as restored now, so that they stay live for the retention once more.
+Restored workflows count as restored now, so they stay live for the retention once more.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Restored:
     workflows: int
     path: Literal["period", "batch"]
     period: str | None
-    """None: workflows of several."""
+    """None: the workflows came from several periods."""
     lock_ms: float | None = None
-    """Milliseconds that live work was locked out; None: it was not."""
+    """Milliseconds for which live work was locked out; None: it was not locked out."""
 
 
 def restore(engine: Engine, ids: Sequence[UUID], who: Who) -> Restored:
@@ -66,7 +66,7 @@ def restore(engine: Engine, ids: Sequence[UUID], who: Who) -> Restored:
 
 
 def restore_period(engine: Engine, name: str, who: Who) -> Restored:
-    """Bring everything of a period back: at once if it went whole, else by batches.
+    """Restore a whole period: at once if it was moved whole, otherwise by batches.
 
     Raises:
         PeriodNotFound: the archive has none of that name.
@@ -130,7 +130,7 @@ def _by_batches(engine: Engine, found: Archived, who: Who) -> Restored:
 
 
 def _bring(engine: Engine, connection: Connection, ids: Sequence[UUID], who: Who) -> set[UUID]:
-    """Bring them back, with a run for each period they come from."""
+    """Restore these workflows, with one run for each period they come from."""
     now = engine.now(connection)
     periods = stored.archived_periods(engine.database)
     left, moved = list(ids), set[UUID]()

@@ -1,6 +1,7 @@
-"""Count what a process runs, and add it to the shared counts about once a second.
+"""Count the attempts of a process, and add them to the shared counts about once a second.
 
-Kept in memory in between: the success path must not pay for it. What a process dies with is not counted.
+In between, the counts stay in memory, so that the success path does not pay for them. A process that dies
+loses the counts in its memory.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from app.telemetry import log
 _EVERY_SECONDS = 1.0
 
 Stamped = tuple[int, str, int]
-"""Template, step, and the second of the process's clock in which its attempts ended."""
+"""Template, step, and the second of the process's clock in which the attempts ended."""
 
 
 class AttemptCounter:
-    """The counts of one process that are not added yet. `flush` may be called by another thread."""
+    """Counts of one process that are not added yet. Another thread may call `flush`."""
 
     def __init__(
         self,
@@ -48,9 +49,9 @@ class AttemptCounter:
         self._due = seconds() + _EVERY_SECONDS
 
     def learn(self, claims: Iterable[Claim]) -> None:
-        """Find out what the attempts count under. Transaction: own, once for each template and process.
+        """Find out where to count these attempts. Transaction: own, once for each template and process.
 
-        An attempt of a template that this process cannot read is run, and not counted.
+        An attempt whose template this process cannot read is run, but not counted.
         """
         for claim in claims:
             key = claim.template_id, claim.step
@@ -61,17 +62,17 @@ class AttemptCounter:
                 self._sources[key] = source_of(template, claim.step, claim.handler)
             except NOT_NOW:
                 raise
-            except Exception as error:  # noqa: BLE001 - the door of the counts: no step waits for them
+            except Exception as error:  # noqa: BLE001 - the boundary of counting: no step waits for it
                 log("attempts.uncounted", count=1, error=told(error))
 
     def count(self, claim: Claim) -> None:
-        """Count an attempt that ended; its claim was learned."""
+        """Count an attempt that ended; `learn` has seen its claim."""
         key = (claim.template_id, claim.step, int(self._seconds()))
         with self._lock:
             self._counts[key] += 1
 
     def flush(self, *, now: bool = False) -> None:
-        """Add the counts if it is time, or at once. Transaction: own. Never in the way: see the module."""
+        """Add the counts if they are due, or at once if `now`. Transaction: own. Errors stop no work."""
         counts = self._take(now=now)
         aged = self._aged(counts)
         if not aged:
@@ -81,11 +82,11 @@ class AttemptCounter:
         except NOT_NOW:
             with self._lock:
                 self._counts.update(counts)
-        except Exception as error:  # noqa: BLE001 - the door of the counts: no result waits for them
+        except Exception as error:  # noqa: BLE001 - the boundary of counting: no result waits for it
             log("attempts.uncounted", count=counts.total(), error=told(error))
 
     def _aged(self, counts: Counter[Stamped]) -> Counter[tuple[Source, int]]:
-        """Return the counts by source and age: what was kept while nothing came is of then, not of now."""
+        """Return the counts by source and age: counts kept for a while keep the time of their attempts."""
         second = int(self._seconds())
         aged: Counter[tuple[Source, int]] = Counter()
         for (template, step, counted), attempts in counts.items():

@@ -1,4 +1,4 @@
-"""Who is told, for show, what a process runs."""
+"""Observers of the attempts that a process runs, such as traces. No step depends on them."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from app.store.run_queue import Claim
 
 
 class Audience(Protocol):
-    """Told of every attempt of a process, by the thread that runs it. Must neither raise nor block."""
+    """Is told of every attempt of a process, in the thread that runs it. Must neither raise nor block."""
 
     def begin(self, claim: Claim) -> None:
-        """Hear that an attempt starts."""
+        """Note that an attempt starts."""
 
     def end(self, error_class: str | None) -> None:
-        """Hear that it has ended; `error_class`: of what it raised, None: it went well."""
+        """Note that the attempt has ended; `error_class`: of the error it raised, None: it succeeded."""
 
 
 class Audiences:
-    """Several, told in order; of an end in the reverse order."""
+    """Several audiences: told of a start in order, of an end in reverse order."""
 
     def __init__(self, each: Sequence[Audience]) -> None:
         self._each = each
 
     def begin(self, claim: Claim) -> None:
-        """Tell all."""
+        """Tell every audience."""
         for one in self._each:
             one.begin(claim)
 
     def end(self, error_class: str | None) -> None:
-        """Tell all."""
+        """Tell every audience."""
         for one in reversed(self._each):
             one.end(error_class)

@@ -1,6 +1,7 @@
-"""The claims of one drain and the results it has not settled yet, shared by two threads.
+"""The claims of one drain and the results that are not settled yet, shared by two threads.
 
-The main thread runs handlers; the thread of `long_step_monitor` looks after what waits behind a long one.
+The main thread runs handlers. The thread of `long_step_monitor` takes care of claims that wait behind a long
+step.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Batch:
         self._since = 0.0
 
     def add(self, claims: Iterable[Claim]) -> None:
-        """Take claims over."""
+        """Add claims to the batch."""
         with self._lock:
             self._todo.extend(claims)
 
@@ -64,13 +65,13 @@ class Batch:
             return ended
 
     def put_back(self, ended: Ended) -> None:
-        """Take ends over again that could not be recorded."""
+        """Put back ends that could not be recorded."""
         with self._lock:
             self._ended.good[:0] = ended.good
             self._ended.bad[:0] = ended.bad
 
     def keep(self, ended: Ended) -> None:
-        """Take ends over that cannot be recorded for now, whatever is tried; another drain tries again."""
+        """Keep ends that cannot be recorded for now, even one by one; another drain tries again."""
         with self._lock:
             self._kept.good += ended.good
             self._kept.bad += ended.bad
@@ -112,7 +113,7 @@ class Batch:
             return late and bool(self._todo or self._ended)
 
     def held(self) -> list[Claim | EndedBadly]:
-        """Return everything claimed that this batch knows: started or not, ended well or badly."""
+        """Return every claim of this batch: started or not, ended well or badly."""
         with self._lock:
             current = [self._current] if self._current is not None else []
             good = (done.claim for done in (*self._ended.good, *self._kept.good))

@@ -1,4 +1,4 @@
-"""Run what a process has claimed, one step after the other, until something must be recorded."""
+"""Run the claims of a process one after the other, until a result must be recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.telemetry.metrics import BATCH_STEPS, STEP_SECONDS
 
 
 class BatchRunner:
-    """Runs the claims of the batch; how they ended is noted there."""
+    """Runs the claims of the batch and notes there how they ended."""
 
     def __init__(
         self, state: DrainState, runner: Runner, sizer: BatchSizer, audience: Audience | None = None
@@ -29,7 +29,7 @@ class BatchRunner:
         self.audience = audience
 
     def run(self, queue: str) -> None:
-        """Run what is claimed; stop early when a result must be committed at once or the worker stops."""
+        """Run the claims; stop early when a result must be committed at once or the worker stops."""
         state = self._state
         ran = 0
         spent = 0.0
@@ -45,10 +45,10 @@ class BatchRunner:
             metrics_buffer.observe(BATCH_STEPS, ran)
 
     def _run_one(self, claim: Claim) -> float:
-        """Run a claim and note how it ended; return how long that took, seconds."""
+        """Run a claim and note how it ended; return its duration in seconds."""
         begun = time.monotonic()
         end = self._end_of(claim)
-        # First of all: what it ended as must not be in one thread's hands only.
+        # First of all, so that the end is in the shared batch and not in one thread only.
         self._state.batch.end(end if isinstance(end, Completed | EndedBadly) else None)
         if isinstance(end, Interrupted):
             self._interrupt(claim)
@@ -59,7 +59,7 @@ class BatchRunner:
 
     def _end_of(self, claim: Claim) -> End:
         if isinstance(claim.parents, str):
-            # Here, where a database that is away is waited for and costs the step nothing.
+            # Done here, where waiting for an absent database costs the step nothing.
             try:
                 claim = replace(claim, parents=self._state.call(lambda: self._state.queue.parents(claim)))
             except NOT_NOW:

@@ -1,10 +1,10 @@
-"""How many attempts to claim at once: as many as fit the budget of handler time, one of an unknown kind."""
+"""Decide how many attempts to claim at once: as many as fit the handler time budget, one if unknown."""
 
 from __future__ import annotations
 
 
 class BatchSizer:
-    """Measured handler time per queue, kept by a process over all its drains."""
+    """Handler time measured per queue. A process keeps these measurements over all its drains."""
 
     def __init__(self, batch_size: int, budget_seconds: float) -> None:
         self._size = batch_size
@@ -12,7 +12,7 @@ class BatchSizer:
         self._mean: dict[str, float] = {}
 
     def size(self, queue: str) -> int:
-        """Return how many attempts of a queue to claim; 1 until a step of it was seen."""
+        """Return how many attempts of a queue to claim; 1 until a step of the queue was measured."""
         mean = self._mean.get(queue)
         if mean is None:
             return 1
@@ -21,7 +21,7 @@ class BatchSizer:
     def note(self, queue: str, seconds: float, steps: int) -> None:
         """Learn from `steps` attempts that took `seconds` of handler time together.
 
-        One long step counts at once; short ones bring the mean down again by a third a batch.
+        One long step raises the mean at once; short steps lower it again by a third a batch.
         """
         if steps == 0:
             return

@@ -1,4 +1,4 @@
-"""What the engine asks of a bell. A bell may be lost, doubled or late: nothing but time depends on it."""
+"""The bell as the engine sees it. A bell may be lost, doubled or late: only timing depends on it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Bell(Protocol):
         """Ring for each queue, after the commit. Never raises: the ring sweep rings again."""
 
     def pending(self, queue: str) -> int:
-        """Return how many bells lie unheard in the broker for this queue."""
+        """Return how many bells for this queue wait in the broker."""
 
     def check(self) -> None:
-        """Make sure that bells are taken.
+        """Check that the broker accepts bells.
 
         Raises:
             BrokerUnreachable: they are not.
@@ -24,7 +24,7 @@ class Bell(Protocol):
 
 
 class SilentBell:
-    """A bell that nobody hears; for programs that have no broker: the ring sweep announces for them."""
+    """A bell that does nothing, for programs without a broker: the ring sweep rings for them."""
 
     def ring(self, queues: Iterable[str]) -> None:
         """Do nothing."""

@@ -1,8 +1,8 @@
-"""Circuit breakers at work: count failures where they are decided, open, probe, and let go at a limited rate.
+"""Circuit breakers: count failures when they are decided, open, probe, and release work at a limited rate.
 
-A breaker never loses work: what it holds waits in the run queue, uncounted, and is let through by the ring
-sweep. Nothing here is needed for correctness of a step: a count that is lost with its process opens a breaker
-a little later. Source: B7.
+A breaker never loses work: the steps it holds wait in the run queue, uncounted, until the ring sweep releases
+them. No step needs these counts to be correct: if a process dies with its counts, a breaker opens a little
+later. Source: B7.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from app.telemetry import log
 R = TypeVar("R")
 HOLD_BATCH = 500
 HOLD_ROUNDS = 20
-"""How many batches one sweep puts aside: work that comes faster than that must not keep it from the rest."""
+"""Most batches that one sweep puts aside: a faster inflow must not keep the sweep from its other work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What a batch of decided failures says of the dependencies."""
+    """What a batch of decided failures says about the dependencies."""
 
     failures: Counter[Source] = field(default_factory=Counter)
-    """Those that speak against their dependency; to be added to the traffic."""
+    """Failures that count against their dependency, to be added to the traffic."""
     probes_failed: Counter[str] = field(default_factory=Counter)
     probes_answered: Counter[str] = field(default_factory=Counter)
-    """Probes that failed for a reason which is not the dependency's: it answered."""
+    """Probes that failed although the dependency answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TendResult:
 
 @dataclass(frozen=True, slots=True)
 class _Passed:
-    """What one transaction let through; `goes_on`: there is more to do at once."""
+    """What one transaction released; `goes_on`: there is more to do at once."""
 
     count: int = 0
     queues: Sequence[str] = ()
@@ -82,7 +82,7 @@ class Breakers:
         """Returns the rules of the breaker of a dependency."""
 
     def note(self, taken: Iterable[tuple[FailedAttempt, Template]]) -> Noted:
-        """Return what failed attempts say of their dependencies. Pure but for the settings."""
+        """Return what failed attempts say about their dependencies. Pure but for the settings."""
         failures: Counter[Source] = Counter()
         failed: Counter[str] = Counter()
         answered: Counter[str] = Counter()
@@ -98,7 +98,7 @@ class Breakers:
         return Noted(failures, +failed, answered)
 
     def judge(self, noted: Noted) -> None:
-        """Open, or open again, what the noted failures demand. Transaction: one a breaker that moves.
+        """Open or reopen the breakers as the failures require. Transaction: one a breaker that moves.
 
         Idempotent: a breaker that has moved meanwhile is left alone.
         """
@@ -107,11 +107,11 @@ class Breakers:
             self._move(name, lambda known, now, name=name: self._trip(name, known, now))  # type: ignore[misc]
 
     def succeeded(self, names: Iterable[str]) -> None:
-        """Count attempts that breakers let through and that went well. Transaction: one a half-open one."""
+        """Count released attempts that succeeded. Transaction: one a half-open one."""
         self._count_probes(Counter(names), Counter())
 
     def sweep(self, bell: Bell) -> TendResult:
-        """Put aside what gated breakers hold and let through what they allow. Transaction: short ones.
+        """Put aside the steps that breakers hold, and release as many as they allow. Transaction: short ones.
 
         Idempotent: two at once share the work, and the rate is kept by the breaker's own row.
         """
@@ -135,7 +135,7 @@ class Breakers:
         return resolve_breaker(self._engine.settings.breaker, *([own] if own is not None else []))
 
     def _suspects(self, names: set[str]) -> list[str]:
-        """Return those of the names whose counts would open them: looked at without a lock first."""
+        """Return the names whose counts would open their breaker; checked without a lock first."""
         if not names:
             return []
         with self._engine.database.begin() as connection:
@@ -161,7 +161,7 @@ class Breakers:
 
     def _count_probes(self, answered: Counter[str], failed: Counter[str]) -> None:
         names = answered.keys() | failed.keys()
-        # One that lets go of what it held is left alone: each result would keep the sweep from its row.
+        # A breaker that is releasing steps is left alone: each result would keep the sweep from its row.
         for name in store.probing(self._engine.database, names) if names else ():
             self._after_probes(name, answered[name], failed[name])
 
@@ -201,7 +201,7 @@ class Breakers:
         return act_passing_over(self._engine.database, "ring", act, self._gated)
 
     def _hold_gated(self) -> tuple[int, bool]:
-        """Return how much was put aside, and whether that was all there was."""
+        """Return how many steps were put aside, and whether those were all."""
         held = 0
         for _ in range(HOLD_ROUNDS):
             count = sum(
@@ -235,7 +235,7 @@ class Breakers:
             if known is None:
                 return _Passed()
             now = self._engine.now(connection)
-            # Probes that went well may be enough by now because fewer are asked for.
+            # The probes that succeeded may be enough by now if the settings ask for fewer.
             move = rules.when_due(known, now) or rules.after_probe(known, self.spec(name), failed=0, now=now)
             if move is None:
                 return self._release_held(connection, known, now, heard, all_held=all_held)
@@ -246,7 +246,7 @@ class Breakers:
         self, connection: Connection, known: Breaker, now: datetime, heard: Sequence[str], *, all_held: bool
     ) -> _Passed:
         name = known.name
-        # A probe that nobody would run tells nothing and keeps the others away.
+        # A probe that no worker would run tells nothing and takes the place of others.
         probing = heard if known.state is BreakerState.HALF_OPEN else None
         allowed = rules.allowance(
             known,
@@ -269,7 +269,7 @@ class Breakers:
 
 
 def source_of(template: Template, step: str, handler: str) -> Source:
-    """Return what an attempt of a step is counted under."""
+    """Return the source under which an attempt of a step is counted."""
     known = template.step(step)
     return Source(template.namespace, handler, handler if known is None else known.watched)
 
@@ -283,7 +283,7 @@ def open_breaker(
     seconds: float | None = None,
     via: str = "cli",
 ) -> Move:
-    """Open a breaker by hand: nothing of the dependency is claimed until it is closed, or `seconds` are over.
+    """Open a breaker by hand: no step of the dependency is claimed until it is closed or `seconds` are over.
 
     Transaction: own.
     """
@@ -297,7 +297,7 @@ def open_breaker(
 
 
 def close_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None, via: str = "cli") -> Move:
-    """Close a breaker by hand: what it held goes out at its rate. Transaction: own.
+    """Close a breaker by hand: the steps it held are released at its rate. Transaction: own.
 
     Raises:
         BreakerNotFound: it has never moved, so there is nothing to close.
@@ -313,7 +313,7 @@ def close_breaker(engine: Engine, name: str, *, by: str, reason: str | None = No
 
 
 def reset_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None, via: str = "cli") -> Move:
-    """Close a breaker, forget its counts, let out at once what it held. Transaction: own, and the sweep's.
+    """Close a breaker, forget its counts, release its steps at once. Transaction: own, and the sweep's.
 
     Raises:
         BreakerNotFound: it has never moved, so there is nothing to reset.
@@ -356,7 +356,7 @@ def _by_hand(
             known = store.lock(connection, name)
             now = engine.now(connection)
             move = decide(known, now)
-            # One without a row cannot be locked: it may have moved for the first time meanwhile.
+            # A breaker without a row cannot be locked: it may have moved for the first time meanwhile.
             if store.move(connection, name, move, by=who.by, now=now):
                 before, after = {"state": str(move.from_state)}, {"state": str(move.to_state)}
                 entry = Entry(
@@ -373,11 +373,11 @@ def _by_hand(
 def _announce(
     engine: Engine, connection: Connection, name: str, move: Move, *, by: str, now: datetime
 ) -> None:
-    """Tell people outside that a breaker opened; not again each time that its probes fail."""
+    """Notify people outside that a breaker opened, but not each time that its probes fail again."""
     if (move.from_state, move.to_state) != (BreakerState.CLOSED, BreakerState.OPEN):
         return
     facts = {"breaker": name, "by": by, "probe_at": _iso(move.probe_at)}
-    # A person's words stay inside; the figures by which it opened itself do not.
+    # A person's reason is not sent outside; the figures of an automatic opening are.
     why = f": {move.reason}" if by == "remand" and move.reason else f" by {by}"
     notice = Notice(
         NotificationKind.BREAKER_OPENED,

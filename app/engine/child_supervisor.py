@@ -1,7 +1,7 @@
-"""Look after the processes of a worker: report the attempt of a dead one, kill one that overran its limit.
+"""Watch the processes of a worker: report the attempt of a dead one, kill one that overran its limit.
 
-Runs in the worker's main process. Only the attempt that ran is reported; what the dead process had claimed
-but not started goes back uncounted. A process is dead when the kernel says so, not when it is silent.
+Runs in the worker's main process. Only the attempt that was running is reported; claims that the dead process
+had not started go back uncounted. A process is dead when the kernel says so, not when it is silent.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ChildSupervisor:
         *,
         grace_seconds: float = 0.0,
     ) -> None:
-        """`route`: gives a bad end its retry queue; `how_ended`: as `end_of_process`; tests give another.
+        """`route`: gives a bad end its retry queue; `how_ended`: as `end_of_process`; tests replace it.
 
         `grace_seconds`: how long a process that was asked to end by itself may still run its step.
         """
@@ -55,7 +55,7 @@ class ChildSupervisor:
         self._interrupted: dict[int, Running] = {}
 
     def look(self) -> int:
-        """Look once; return how many dead processes were dealt with. Idempotent.
+        """Check all processes once; return how many dead ones were dealt with. Idempotent.
 
         Raises:
             DatabaseUnreachable: the dead stay in their slots; look again.
@@ -75,16 +75,16 @@ class ChildSupervisor:
         return dealt
 
     def interrupt_all(self) -> None:
-        """Kill the processes that still run a step when a shutdown can wait no longer; counted as nothing."""
+        """Kill the processes that still run a step when a shutdown can wait no longer; count no attempt."""
         for slot in self._processes.slots():
             self._interrupt(slot)
 
     def runs_here(self) -> bool:
-        """Return whether a step runs in this process itself, where nothing but its end interrupts it."""
+        """Return whether a step runs in this process itself, where only the process's end interrupts it."""
         return any(slot.running is not None and slot.pid == os.getpid() for slot in self._processes.slots())
 
     def close(self) -> None:
-        """End what still runs as interrupted and give everything back; the children must be dead or idle."""
+        """End running attempts as interrupted and give all claims back; the children must be dead or idle."""
         slots = list(self._processes.slots())
         cut = [_key(one) for slot in slots for one in (*slot.ran, slot.running) if one is not None]
         rung = self._queue.interrupt(cut) if cut else []
@@ -95,7 +95,7 @@ class ChildSupervisor:
 
     def _kill(self, slot: Slot, running: Running) -> None:
         if slot.pid == os.getpid() or self._killed.get(slot.pid) == running:
-            # A pool without processes of its own cannot be interrupted: its lease ends it.
+            # A pool without processes of its own cannot be interrupted: the lease ends the attempt.
             return
         self._killed[slot.pid] = running
         os.kill(slot.pid, signal.SIGKILL)
@@ -116,7 +116,7 @@ class ChildSupervisor:
         running = () if slot.running is None else (slot.running,)
         cut: tuple[Ran | Running, ...] = ()
         if slot.pid in self._interrupted:
-            # Maybe not what it ran when it was killed; but what it ran then was killed by us.
+            # The process may have started another step before it was killed; then we killed that step.
             cut = (*slot.ran, *running)
         elif slot.leaving_since is not None:
             cut = slot.ran
@@ -130,18 +130,18 @@ class ChildSupervisor:
         self._bell.ring(rung)
 
     def _fail(self, slot: Slot, attempts: Sequence[Ran | Running], ended: str) -> list[str]:
-        """Record what the dead process ran, now or unrecorded, and return the queues that got work."""
+        """Record the running and unrecorded attempts of the dead process; return the queues that got work."""
         ends = []
         for one in attempts:
             if one != slot.running:
                 ends.append(self._lost(one, f"{_RAN}: {ended}"))
                 continue
             end = self._end(slot.pid, slot.running, ended)
-            # A lost process says nothing of the step: as in the rescue sweep, no template decides on it.
+            # A lost process says nothing about the step: as in the rescue sweep, no template decides on it.
             ends.append(self._route(end) if end.outcome == "timed_out" else end)
         if not ends:
             return []
-        # What cannot be recorded is left to its lease: the rescue sweep finds it then.
+        # An attempt that cannot be recorded keeps its lease: the rescue sweep finds it then.
         counted, _ = recording.fail(lambda some: self._queue.fail(some, by="guard"), ends, away=NOT_NOW)
         for end in counted.values():
             count(LOST_ATTEMPTS, "process" if end.outcome == "lost" else "timeout")
@@ -183,7 +183,7 @@ def _key(one: Ran | Running) -> tuple[UUID, str, int]:
 def end_of_process(pid: int) -> str | None:
     """Return how a child of this process ended ("SIGKILL", "exit status 3"), None while it lives.
 
-    Does not reap: Celery's pool does. How a child ended that was reaped already nobody can tell any more.
+    Does not reap the child: Celery's pool does. Once a child is reaped, nobody can tell how it ended.
     """
     try:
         seen = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)

@@ -1,4 +1,4 @@
-"""Claim steps for a process, and give back what it does not start."""
+"""Claim steps for a process, and give back the steps it does not start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.telemetry.metrics import CLAIM_SECONDS, CLAIM_WAIT_SECONDS
 
 
 class Claimer:
-    """Fills the batch of a process with claims and empties it of what others should run."""
+    """Fills the batch of a process with claims, and gives back those that others should run."""
 
     def __init__(
         self, state: DrainState, recorder: Recorder, sizer: BatchSizer, monitor: LongStepMonitor
@@ -31,10 +31,10 @@ class Claimer:
         """Whether the queue may hold more than the last claim brought."""
 
     def claim(self, queue: str) -> None:
-        """Claim what is due. Fewer than asked for means dry: what comes later brings a bell of its own."""
+        """Claim what is due. Fewer claims than asked for: the queue is dry; later work brings a bell."""
         state = self._state
         if state.is_stopping():
-            # The bell of what this worker gave back may reach it, too: nobody would end such a step.
+            # This worker may hear the bell for steps that it gave back: a step claimed now would never end.
             return
         k = self._sizer.size(queue)
         self._claimed_at = time.monotonic()
@@ -42,13 +42,13 @@ class Claimer:
         metrics_buffer.observe(CLAIM_SECONDS, self.seconds_since())
         for claim in claims:
             metrics_buffer.observe(CLAIM_WAIT_SECONDS, claim.waited_seconds, queue)
-        # A suspect, which has been attempted before, is claimed alone however many wait behind it.
+        # A suspect (a step attempted before) is claimed alone, however many steps wait behind it.
         self.maybe_more = len(claims) == k or any(claim.attempt > 1 for claim in claims)
         state.note(claimed=len(claims))
         self.take(claims)
         self.reconcile()
         if len(claims) == k and not state.report.rung:
-            # A full claim hints at more work than one process should do: wake one more, which does the same.
+            # A full claim suggests more work than one process should do: wake one more, which does the same.
             state.ring([queue])
 
     def seconds_since(self) -> float:
@@ -70,9 +70,9 @@ class Claimer:
         log("claims.given_back", queue=state.report.queue, count=len(claims))
 
     def reconcile(self) -> None:
-        """Give back what a lost answer had claimed; in the main thread, between batches.
+        """Give back claims whose answer was lost; in the main thread, between batches.
 
-        The monitor must rest meanwhile: what it is recording is in nobody's batch.
+        The monitor must be idle meanwhile: ends that it is recording are in no batch.
         """
         state = self._state
         if not state.doubtful:
@@ -90,14 +90,14 @@ class Claimer:
         except NOT_NOW:
             raise
         except Exception as error:  # noqa: BLE001 - whatever one step breaks in a claim: the others must be run
-            # It may have been done, and only its answer could not be read.
+            # The claim may have been made, and only its answer could not be read.
             state.doubtful = True
             self.reconcile()
             log("claim.divided", queue=queue, error=recording.told(error))
             return self._claim_first(queue)
 
     def _claim_first(self, queue: str) -> list[Claim]:
-        """Claim the first step alone; what cannot be read becomes a failure, what cannot be claimed waits."""
+        """Claim the first step alone: an unreadable one becomes a failure, an unclaimable one waits."""
         state = self._state
         try:
             head = state.call(lambda: state.queue.claim_head(queue))

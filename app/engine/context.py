@@ -1,4 +1,4 @@
-"""What every verb of the engine works with; made once a process by `app.runtime`."""
+"""The parts that every verb of the engine works with; `app.runtime` makes them once a process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from app.store import session
 
 if TYPE_CHECKING:
-    # Whoever makes an engine has loaded its parts; whoever only asks the database need not.
+    # Only for types: a program that only reads the database need not load these parts.
     from app.clock import Clock
     from app.config import Settings
     from app.engine.bell import Bell
@@ -25,7 +25,7 @@ def _even_jitter() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The parts a verb needs: where the truth is, how to announce, what time it is, what is set."""
+    """The parts a verb needs, such as database, bell, clock and settings."""
 
     database: Database
     templates: Templates
@@ -36,10 +36,10 @@ class Engine:
     """Returns a number from -1 to 1 that spreads retries."""
 
     def instant(self) -> datetime:
-        """Return about the same outside a transaction: for what is only shown."""
+        """Return the approximate time outside a transaction, for display only."""
         return self.clock.fixed() or datetime.now(UTC)
 
     def now(self, connection: session.Connection) -> datetime:
-        """Return the instant that counts for this transaction: Postgres' own, or the test's."""
+        """Return the time of this transaction: Postgres' own, or the test's."""
         fixed = self.clock.fixed()
         return fixed if fixed is not None else session.clock_timestamp(connection)

@@ -1,7 +1,7 @@
-"""Tell people outside of dead letters: a cause that is new, one that came back, one that grows.
+"""Notify people outside about dead letters: a new cause, a cause that came back, a cause that grows.
 
-In the transaction of the letters. A storm with one cause is one notice, and one more at 10, 100, 1 000 … open
-letters; each letter for itself is told only to targets that ask for that.
+Notices are enqueued in the transaction of the letters. A storm with one cause gives one notice, and one more
+at 10, 100, 1 000 … open letters. Notices about single letters go only to targets that ask for them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from app.store.session import Connection
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter that was opened, and what it fell into."""
+    """A letter that was opened, and the group it belongs to."""
 
     id: UUID
     workflow_id: UUID
@@ -29,7 +29,7 @@ class Letter:
     group_id: UUID
     cause: Cause
     is_first: bool
-    """Whether its group had none before, as far as was counted."""
+    """Whether its group had no letter before, as far as was counted."""
 
 
 def tell(
@@ -39,7 +39,7 @@ def tell(
     reopened: Sequence[Reopened],
     now: datetime,
 ) -> None:
-    """Enqueue what these letters are worth. Transaction: joins that of the letters."""
+    """Enqueue the notices that these letters require. Transaction: joins that of the letters."""
     if not settings.notify.targets or not (opened or reopened):
         return
     told = [_new_cause(one) for one in opened if one.is_first]

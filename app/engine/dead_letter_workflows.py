@@ -20,7 +20,7 @@ from remand.failure import Failure
 from remand.fingerprint import fingerprint
 
 Letters = Literal["by_strategy", "always", "never"]
-"""Whether what is taken out of work gets dead letters; a workflow with an open one keeps it in any case."""
+"""Whether these workflows get dead letters; a workflow with an open one keeps it in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Cause:
 
     reason: DeadReason
     error_class: str
-    """Stands where a failure would have the class of its exception."""
+    """Takes the place of the exception class of a failure."""
     message: str
-    """Is the same for all with this cause: their letters fall into one group a step."""
+    """The same for all workflows with this cause: their letters fall into one group a step."""
 
     def failure(self) -> Failure:
-        """Return it as a failure that no retry can help."""
+        """Return the cause as a failure that no retry can help."""
         verdict = Classification("permanent", "never", None, str(self.reason), 1.0, self.message)
         mark = fingerprint(self.error_class, self.message, "")
         return Failure(self.error_class, self.message, "", verdict, fingerprint=mark)
@@ -53,11 +53,11 @@ def take_out(
 ) -> DeathOutcome:
     """Move the steps that hold these workflows up to error and open their letters.
 
-    A workflow without such a step, whose last results are just being applied, is left alone. Give what is
-    returned to `log_taken` after the commit.
+    A workflow without such a step is left alone: its last results are just being applied. Pass the returned
+    outcome to `log_taken` after the commit.
 
-    `only`: no other steps than these, so that other branches go on. `letters`: as the template's strategy
-    says, even where that is `disabled`, or none.
+    `only`: move only these steps, so that other branches go on. `letters`: open letters as the template's
+    strategy says, even where that is `disabled`, or none.
 
     Transaction: joins, holding the workflows. Source: C1, C14.
     """

@@ -1,4 +1,4 @@
-"""Open dead letters: one open entry a workflow, with its snapshot, in the transaction of the failure."""
+"""Open dead letters: one open entry per workflow, with its snapshot, in the transaction of the failure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def open_letters(
 ) -> list[Opened]:
     """Open an entry for each dead step; where its workflow has one already, add a note and a fresh snapshot.
 
-    Return the new ones; give them to `log_opened` after the commit.
+    Return the new entries; pass them to `log_opened` after the commit.
 
     Transaction: joins the one that failed the steps. Idempotent: by (source, source_id).
     Source: C1-C4.
@@ -85,7 +85,7 @@ def open_letters(
                 "triage_at": settings.dlq.triage_at(DeadReason(death.reason), now),
                 "follows": None if before is None else before.id,
                 "requeues": requeues,
-                # What a person took out of work goes back when a person says so.
+                # A workflow that a person took out of work goes back only when a person says so.
                 "requeue_at": None
                 if death.reason == DeadReason.MANUAL_DLQ
                 else policy.requeue_at(category, requeues, now, jitter()),
@@ -100,9 +100,10 @@ def open_letters(
 
 
 def _snapshots(connection: Connection, ids: Sequence[UUID], settings: Settings) -> dict[UUID, str]:
-    """Return the snapshots of workflows; one that cannot be read says so, and holds up no other.
+    """Return the snapshots of workflows. An unreadable one says so, and holds up no other.
 
-    Each is made once for all the deaths of a workflow: a wide one has many, and many steps.
+    Each snapshot is made once for all the deaths of a workflow: a wide workflow has many deaths and many
+    steps.
     """
 
     def take(some: Sequence[UUID]) -> dict[UUID, str]:
@@ -118,7 +119,7 @@ def _snapshots(connection: Connection, ids: Sequence[UUID], settings: Settings) 
 
 
 def _storable(snapshot: str, settings: Settings) -> str:
-    """Mask what is secret and leave out what is too much; most snapshots need neither."""
+    """Mask secrets and leave out what exceeds the limits; most snapshots need neither."""
     keys, most = settings.redact_keys, settings.snapshot_max_bytes
     if len(snapshot.encode()) <= most and is_clean(snapshot, keys):
         return snapshot
@@ -132,10 +133,10 @@ def _store(
     snapshots: Mapping[UUID, str],
     now: datetime,
 ) -> list[tuple[int, UUID]]:
-    """Insert the rows of deaths whose workflow has no open entry, note the others there; set-based.
+    """Insert rows for deaths whose workflow has no open entry; add notes to existing entries; set-based.
 
-    Return the places of deaths that got an entry, with its id. A further round is needed only where an entry
-    of the same source was there before, and its workflow has more deaths.
+    Return the positions of deaths that got an entry, with its id. A further round is needed only where an
+    entry of the same source existed before and its workflow has more deaths.
     """
     known = dead_letters.lock_open_of(connection, {death.failed.workflow_id for death in deaths})
     opened: list[tuple[int, UUID]] = []
@@ -174,7 +175,7 @@ def _failed_too(death: DecidedDeath) -> str:
 
 
 def policy_of(template: Template, settings: Settings) -> LetterPolicy:
-    """Return what becomes of the template's terminal failures."""
+    """Return how the template handles terminal failures."""
     said = template.dead_letters
     return settings.dlq.policy(said.strategy, said.auto_requeue)
 
@@ -185,7 +186,7 @@ def _told(letter_id: UUID, death: DecidedDeath, cause: Cause, groups: Ensured) -
 
 
 def _requeues(before: dead_letters.Earlier | None) -> int:
-    # Whoever sends a step back has looked at it: its automatic requeues begin anew.
+    # A person who sends a step back has looked at it: its count of automatic requeues starts again.
     by_itself = before is not None and (before.status, before.closed_by) == ("requeued", SYSTEM)
     return before.requeues + 1 if before is not None and by_itself else 0
 
@@ -207,7 +208,7 @@ def log_opened(opened: Sequence[Opened]) -> None:
 
 
 def _causes(deaths: Sequence[DecidedDeath], templates: Templates) -> list[Cause]:
-    # What is taken out of work shares one failure: its letters need not be read for their cause one by one.
+    # Workflows taken out of work share one failure: the cause need not be read letter by letter.
     known: dict[tuple[int, int, str], Cause] = {}
     causes = []
     for death in deaths:
@@ -245,7 +246,7 @@ def _cause(death: DecidedDeath, template: Template) -> Cause:
 
 
 def note_reopened(connection: Connection, reopened: Sequence[Reopened], now: datetime) -> None:
-    """Tell in groups that were opened again who had resolved them, and how. Transaction: joins."""
+    """Notify about reopened groups: who had resolved them, and how. Transaction: joins."""
     for group in reopened:
         how = f": {group.resolution}" if group.resolution else ""
         text = (

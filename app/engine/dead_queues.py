@@ -1,7 +1,7 @@
 """Dead queues: make, change and delete them. Source: C5.
 
-A dead queue is where letters lie, never where steps run: no name is both, so letters cannot go in circles.
-Looked at both ways: when a dead queue is made, when a queue is pointed to one, when a template is published.
+A dead queue holds letters; steps never run in it. No name is used for both, so letters cannot go in circles.
+This is checked when a dead queue is made, when a queue is pointed to one, and when a template is published.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def create_dead_queue(
 def change_dead_queue(
     engine: Engine, name: str, who: Who, *, description: str | None = None, size_limit: int | None = None
 ) -> DeadQueue:
-    """Change what is told of a dead queue, or its limit; None: as it was. Transaction: own.
+    """Change the description or the size limit of a dead queue; None: unchanged. Transaction: own.
 
     Raises:
         InputInvalid: the limit will not do.
@@ -101,7 +101,7 @@ def change_dead_queue(
 
 
 def delete_dead_queue(engine: Engine, name: str, who: Who, *, move_to: str | None = None) -> int:
-    """Delete a dead queue; with `move_to` its letters and the queues that point to it go there first.
+    """Delete a dead queue; with `move_to`, its letters and the queues that point to it are moved there first.
 
     Return how many letters were moved. Transaction: own.
 
@@ -174,7 +174,7 @@ def _log(name: str, verb: str, who: Who) -> None:
 
 
 def not_found(name: str) -> DeadQueueNotFound:
-    """Return the error that says so."""
+    """Return the error for a dead queue that does not exist."""
     return DeadQueueNotFound(
         f"there is no dead queue {name!r}",
         hint="see `remand dlq queue list`; make one with `remand dlq queue create`",

@@ -1,4 +1,4 @@
-"""What a verb of a person did, for all who show it: it loads none of the verbs."""
+"""The result of a person's verb, for every interface that shows it. Imports none of the verbs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of an executor share: the batch, the report, and patience with the database."""
+"""State shared by the parts of an executor: the batch, the report, and the waits for the database."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from app.telemetry import log
 T = TypeVar("T")
 _PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 BUSY_TRIES = len(_PAUSES_SECONDS)
-"""How often ends that are recorded together are tried when others are in the way, before they are divided."""
+"""Tries to record ends together while others hold the rows, before the ends are divided."""
 _LAST_TRIES = 3
-"""How often a worker that stops tries what the database does not do at once."""
+"""Tries of a stopping worker for a call that the database does not serve at once."""
 _MOST_KEPT = 100
-"""How many ends a process holds at most that it cannot record."""
+"""Most ends that a process holds because it cannot record them."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Drained:
     rung: set[str] = field(default_factory=set)
 
     def fields(self) -> dict[str, object]:
-        """Return what the log says of it."""
+        """Return the fields for the log."""
         return {
             "queue": self.queue,
             "claimed": self.claimed,
@@ -55,7 +55,7 @@ class Drained:
 
 
 class DrainState:
-    """The state of one process's executor; it lasts over all its drains but for the report."""
+    """The state of one process's executor; kept over all its drains, except for the report."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class DrainState:
         processes: ProcessTable | None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Take a free slot in `processes`; None: no main process looks after this one."""
+        """Take a free slot in `processes`; None: no main process watches this one."""
         self.queue = queue
         self.bell = bell
         self.settings = settings
@@ -82,7 +82,7 @@ class DrainState:
         self._lock = threading.Lock()
 
     def note(self, **numbers: int) -> None:
-        """Add to the report; the long step monitor has its part in it."""
+        """Add to the report; the long step monitor calls this, too."""
         with self._lock:
             for name, number in numbers.items():
                 setattr(self.report, name, getattr(self.report, name) + number)
@@ -95,7 +95,7 @@ class DrainState:
             self.bell.ring(ringing)
 
     def call(self, call: Callable[[], T], busy_tries: int | None = None) -> T:
-        """Call the database until it answers: without it this process can do nothing else.
+        """Call the database until it answers; without it this process can do nothing else.
 
         Raises:
             DatabaseUnreachable: the worker stops; the rescue sweep takes back what is held.
@@ -118,16 +118,16 @@ class DrainState:
                 self.pause(seconds)
 
     def is_stopping(self) -> bool:
-        """Return whether this process is to end: with its worker, or alone."""
+        """Return whether this process must stop, with its worker or alone."""
         if self.processes is None or self.slot is None:
             return False
         return self.processes.stopping or self.slot.leaving
 
     def is_stuck(self) -> bool:
-        """Return whether nothing can be recorded here: to run more would only lose more."""
+        """Return whether no result can be recorded here: to run more would only lose more."""
         return self.batch.kept() >= min(self.settings.batch_size, _MOST_KEPT)
 
 
 def pause_seconds(tries: int) -> float:
-    """Return how long to wait after so many tries that came to nothing, seconds."""
+    """Return how long to wait after this many failed tries, seconds."""
     return _PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)]

@@ -1,7 +1,7 @@
-"""Enqueue notices for people outside, in the transaction of the fact that they tell.
+"""Enqueue notices for people outside, in the transaction of the fact that they report.
 
-A notice is an obligation as durable as the fact itself; the sweep `notify` meets it later. Where no target
-wants a kind, nothing is stored.
+A notice is as durable as the fact itself; the sweep `notify` sends it later. If no target wants a kind of
+notice, nothing is stored.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _LONGEST_TITLE = 300
 
 
 def wanted(settings: Settings, kind: NotificationKind) -> bool:
-    """Say whether any target is told of that kind: ask before gathering what only a notice needs."""
+    """Return whether any target wants that kind: ask before gathering facts that only a notice needs."""
     return any(kind in target.kinds for target in settings.notify.targets)
 
 
 def enqueue(connection: Connection, settings: Settings, notice: Notice, now: datetime) -> int:
-    """Store a notice for every target that wants its kind; return for how many it is new.
+    """Store a notice for every target that wants its kind; return for how many targets it is new.
 
     Transaction: joins that of the fact. Idempotent: by kind, subject and occurrence.
     """
@@ -44,7 +44,7 @@ def enqueue(connection: Connection, settings: Settings, notice: Notice, now: dat
 
 
 def enqueue_many(connection: Connection, settings: Settings, told: Iterable[Notice], now: datetime) -> int:
-    """As `enqueue`, for many at once."""
+    """Like `enqueue`, for many notices."""
     targets = settings.notify.targets
     if not targets:
         return 0
@@ -80,7 +80,7 @@ def _payload(notice: Notice, settings: Settings) -> dict[str, Any]:
 
 
 def link(notice: Notice, settings: Settings) -> str | None:
-    """Return the page of the dashboard that shows what a notice is about; None: nobody said where that is."""
+    """Return the dashboard page about a notice's subject; None: the dashboard's address is not set."""
     base = settings.web.dashboard_url
     if base is None:
         return None

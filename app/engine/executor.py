@@ -1,7 +1,7 @@
-"""Answer a bell: claim, run, settle, and go on until the queue is dry or the time slice is over.
+"""Answer a bell: claim, run and settle until the queue is dry or the time slice is over.
 
-Success path: one `claim`, then one `settle` a batch, which brings the next claims with it. Everything is
-written so that the process may die between any two lines: what it holds is taken back by the rescue sweep.
+Success path: one `claim`, then one `settle` a batch, which also returns the next claims. The process may die
+between any two lines: the rescue sweep takes back what it holds.
 
 The parts: `claimer` claims and gives back, `batch_runner` runs, `recorder` records, and `drain_state` is what
 they share.
@@ -34,11 +34,11 @@ from app.telemetry import log
 from remand.handler import Handlers
 
 FOLLOW_SECONDS = 1.0
-"""How long a drain goes on with the children of its own steps before they queue up with all others."""
+"""How long a drain continues with the children of its own steps before they queue up with all others."""
 
 
 class Executor:
-    """Drains queues in one process, one drain at a time; sizes and connections last over all of them."""
+    """Drains queues in one process, one drain at a time; keeps batch sizes and connections in between."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Executor:
         audience: Audience | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Take a free slot in `processes`; None: no main process looks after this one.
+        """Take a free slot in `processes`; None: no main process watches this one.
 
         `audience`: told of every attempt.
         """
@@ -82,7 +82,7 @@ class Executor:
             with self._runner.ready():
                 self._drain(queue, started + state.settings.drain_slice_seconds)
         except BaseException as error:
-            # The door of the drain: whatever broke it, what it ran must not wait for the end of its lease.
+            # The boundary of the drain: whatever failed, results must not wait for their lease to end.
             state.doubtful = True
             self._abandon(error)
             raise
@@ -127,7 +127,7 @@ class Executor:
         self._recorder.record(self._state.batch.take_kept(), queue, 0)
 
     def _retry_forbidden(self, queue: str, until: float) -> None:
-        """Settle what a missing right keeps back, and whatever else there is to do meanwhile."""
+        """Settle the results that a missing right holds back, and do what else becomes due meanwhile."""
         tries = 0
         while self._recorder.awaits_grant and not self._is_over(until):
             self._state.pause(pause_seconds(tries))
@@ -138,7 +138,7 @@ class Executor:
             self._pass_on(queue)
 
     def _abandon(self, error: BaseException) -> None:
-        """Record what ended; a run that was broken off by us is not known, never a failure of its step."""
+        """Record what ended. A run that we broke off has no known end; it is never a failure of its step."""
         if isinstance(error, DatabaseUnreachable):
             return
         self._monitor.watch(None)

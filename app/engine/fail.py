@@ -1,6 +1,6 @@
-"""Apply the policy of a retry queue to the failed attempts in it: a due instant, or a dead letter.
+"""Apply the policy of a retry queue to its failed attempts: set a due time, or open a dead letter.
 
-One transaction a batch: take (locked), decide (pure), apply. Dying half way leaves everything as it was.
+One transaction a batch: take (locked), decide (pure), apply. A crash half way leaves everything as it was.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class DeathOutcome:
     """What became of terminal failures."""
 
     kept: list[DecidedDeath] = field(default_factory=list)
-    """They get a letter."""
+    """Deaths that get a letter."""
     dropped: list[DecidedDeath] = field(default_factory=list)
-    """They get none: their workflow ends in error."""
+    """Deaths without a letter: their workflow ends in error."""
     opened: list[Opened] = field(default_factory=list)
 
 
@@ -58,7 +58,8 @@ def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied
     """Decide on every failed attempt of a retry queue until it is dry. Transaction: one a batch.
 
     Idempotent: a failure that was decided is no longer in the queue; two at once share the work.
-    Raises what one failure can neither be decided nor set aside for, after all others.
+
+    If a failure can be neither decided nor set aside, its error is raised after all others are handled.
     """
     applied = Applied()
     breakers = Breakers(engine)
@@ -76,7 +77,7 @@ def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied
             if busy == _BUSY_TRIES:
                 raise
         except Exception as error:
-            # The door of the queue: a failure that nobody can decide on must not hold up the others.
+            # The boundary of the queue: a failure that nobody can decide on must not hold up the others.
             if size == 1 and not _set_aside(engine, queue, error, applied):
                 head = _postpone(engine, queue)
                 if head is None or head in postponed:
@@ -86,7 +87,7 @@ def drain_failures(engine: Engine, queue: str, *, batch: int = BATCH) -> Applied
 
 
 def _set_aside(engine: Engine, queue: str, error: Exception, applied: Applied) -> bool:
-    """Make a dead letter of the first failure, with what is known of it; False if that fails, too."""
+    """Make a dead letter of the first failure, with what is known of it; return False if that fails, too."""
     try:
         with engine.database.begin() as connection:
             now = engine.now(connection)
@@ -125,7 +126,7 @@ def _apply_batch(engine: Engine, breakers: Breakers, queue: str, batch: int, app
         noted = breakers.note(
             (failed, engine.templates.get(failed.template_id, connection).template) for failed in taken
         )
-        # In one call: whoever counts twice in a transaction takes the rows out of everybody's order.
+        # In one call: a transaction that counts twice would lock the rows out of order.
         attempt_counts.add(connection, _counts(noted.failures, retried), now)
     engine.bell.ring(rung)
     breakers.judge(noted)
@@ -172,7 +173,7 @@ def _counts(failed: Mapping[Source, int], retried: Mapping[Source, int]) -> dict
 
 
 def ended_attempt(failed: FailedAttempt) -> EndedAttempt:
-    """Return what the decision needs to know of a failed attempt.
+    """Return the facts of a failed attempt that the decision needs.
 
     Raises:
         ValueError: the stored outcome is none that fails.
@@ -236,9 +237,9 @@ def _woken_by(engine: Engine, connection: Connection, deaths: Sequence[DecidedDe
 def split_by_strategy(
     engine: Engine, connection: Connection, deaths: Sequence[DecidedDeath], *, opens: bool = True
 ) -> DeathOutcome:
-    """Part deaths that get a letter from those that get none; a workflow with an open letter keeps it.
+    """Separate deaths that get a letter from the others; a workflow with an open letter keeps it.
 
-    `opens`: False: as if the strategy of all were `disabled`.
+    `opens`: False: treat every strategy as `disabled`.
     """
     disabled = [death for death in deaths if not (opens and _policy(engine, connection, death).opens)]
     ids = list({death.failed.workflow_id for death in disabled})

@@ -1,7 +1,7 @@
-"""What people do with a group of dead letters: take it, give it a day, note, declare it dealt with.
+"""Verbs on a group of dead letters: claim it, set a due time, add notes, resolve it.
 
-A group is the conversation about one cause; its letters are repaired one by one or by a redrive. Each verb is
-one transaction with an entry in the audit log. Source: C8, C15.
+A group collects the discussion of one cause; its letters are repaired one by one or by a redrive. Each verb
+is one transaction with an entry in the audit log. Source: C8, C15.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class GroupStatus:
 
 
 def standing(engine: Engine, group_id: UUID) -> GroupStatus:
-    """Return a group with all that its page shows, counted to this moment. Transaction: some short ones.
+    """Return a group with everything that its page shows, counted now. Transaction: some short ones.
 
     Raises:
         GroupNotFound: no group has that id.
@@ -125,7 +125,7 @@ def release_group(engine: Engine, group_id: UUID, who: Who, *, take_over: bool =
 
 
 def set_due(engine: Engine, group_id: UUID, due_at: datetime | None, who: Who) -> Group:
-    """Say until when a group should be dealt with; None: no longer. Idempotent.
+    """Set the time by which a group should be dealt with; None: remove it. Idempotent.
 
     Raises:
         InstantInvalid: no calendar shows that instant.
@@ -141,7 +141,7 @@ def set_due(engine: Engine, group_id: UUID, due_at: datetime | None, who: Who) -
 
 
 def resolve_group(engine: Engine, group_id: UUID, who: Who) -> Group:
-    """Declare the cause dealt with; `who.reason` says how, and is shown when it comes back.
+    """Declare the cause dealt with; `who.reason` says how, and is shown if the cause comes back.
 
     Raises:
         InputInvalid: it is not said how.

@@ -1,11 +1,11 @@
-"""How long a worker holds what it has claimed before others may take it back."""
+"""How long a worker holds its claims before others may take them back."""
 
 from __future__ import annotations
 
 from app.config import Settings
 
 _RECORD_SECONDS = 30.0
-"""Time to record how a step ended, after it was killed."""
+"""Time to record the end of a step that was killed."""
 
 
 def lease_slack(settings: Settings) -> float:

@@ -1,7 +1,8 @@
-"""Look after what waits behind a long step.
+"""Take care of claims that wait behind a long step.
 
-When one handler outlasts `flush_after_seconds`, this second thread of an executor settles what is done and
-gives back what is not started, so that nothing waits behind a long step while another worker idles.
+When one handler runs longer than `flush_after_seconds`, this second thread of an executor settles the
+finished steps and gives back the steps that are not started. So nothing waits behind a long step while
+another worker is idle.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class LongStepMonitor:
         self._errors: deque[Exception] = deque()
 
     def raise_error(self) -> None:
-        """Raise in the caller's thread what broke an early flush, each once."""
+        """Raise each error of an early flush once, in the caller's thread."""
         if self._errors:
             raise self._errors.popleft()
 
@@ -55,5 +56,5 @@ class LongStepMonitor:
                     continue
                 try:
                     self._flush_early(self._batch)
-                except Exception as error:  # noqa: BLE001 - the door of the thread: the main thread raises it
+                except Exception as error:  # noqa: BLE001 - end of this thread: the main one raises it
                     self._errors.append(error)

@@ -1,4 +1,4 @@
-"""Mask what users gave before it is shown: one place for every door, so that all hide the same."""
+"""Mask secrets in users' data before it is shown: one place, so that every interface masks the same."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ Shown = TypeVar("Shown", Step, Attempt, Workflow)
 
 
 def masked(value: Shown, keys: Sequence[str]) -> Shown:
-    """Return a step, attempt or workflow with what is called like a secret masked in all that users gave."""
+    """Return a step, attempt or workflow whose user data is masked under keys that look like secrets."""
     fields = {one.name for one in dataclasses.fields(value)} & set(_VALUES)
     return dataclasses.replace(value, **{name: redact_json(getattr(value, name), keys) for name in fields})

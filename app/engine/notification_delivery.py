@@ -1,7 +1,7 @@
 """Deliver messages to targets: claim, send outside any transaction, settle.
 
-A claim is a lease: who dies with it leaves the message to be sent again, under the same id. So a target gets
-each message at least once.
+A claim is a lease: if its holder dies, the message is sent again, under the same id. So a target gets each
+message at least once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from app.store.notification_outbox import Claimed, Settled
 from app.telemetry import log
 
 LEASE_SLACK_SECONDS = 30.0
-"""What a claim lasts beyond the timeout of a try: the look-up of the name, and time to record the end."""
+"""How long a claim lasts beyond the timeout of a try: for the name look-up and for recording the end."""
 
 Post: TypeAlias = Callable[[str, bytes, Mapping[str, str], float], Outcome]
 
@@ -47,9 +47,9 @@ class Sent:
 
 
 def claim(engine: Engine, target: NotifyTarget) -> Claimed | None:
-    """Claim what is to be told to a target next; None: nothing, not yet, or somebody else does it.
+    """Claim the next message for a target; None: nothing is due, or somebody else is sending.
 
-    Transaction: own. What has used up its tries without any answer on record is given up on the way.
+    Transaction: own. A message that has used up its tries without a recorded answer is given up on the way.
     """
     while True:
         with engine.database.begin() as connection:
@@ -103,7 +103,7 @@ def _ended(sent: Sent, target: NotifyTarget, failures: int, now: datetime, jitte
         case Delivered():
             return Settled(now, DeliveryState.SENT, now + pause, 0)
         case Refused(why):
-            # It answered: that this message is refused says nothing of the next.
+            # The target answered: that it refused this message says nothing about the next.
             return Settled(now, DeliveryState.GIVEN_UP, now + pause, 0, why)
         case TryAgain(why, after):
             shut = now + max(pause, gate(failures + 1, after, jitter))

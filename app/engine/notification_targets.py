@@ -1,4 +1,4 @@
-"""What people do about notices: see how targets fare, try one, send again what was given up. Source: D2."""
+"""Verbs on notification targets: show their state, send a test, send again what was given up. Source: D2."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from app.telemetry import log
 
 
 def standings(engine: Engine) -> list[TargetStatus]:
-    """Return how targets fare, by name: those of the settings, and any other that has notices left."""
+    """Return the state of the targets, by name: those of the settings, and others that still have notices."""
     return notification_lists.standings(engine.database, [one.name for one in engine.settings.notify.targets])
 
 
 def try_target(engine: Engine, name: str, send: Post = post) -> Outcome:
-    """Send a target a message that says it is a test, once and now. Transaction: none; nothing is stored.
+    """Send a target a test message, once and now. Transaction: none; nothing is stored.
 
     Raises:
         TargetNotFound: the settings have no such target.
@@ -39,10 +39,10 @@ def try_target(engine: Engine, name: str, send: Post = post) -> Outcome:
 
 
 def retry(engine: Engine, name: str, who: Who, only: Sequence[UUID] = ()) -> int:
-    """Have sent again what a target was given up with: all of it, or the messages of some notices.
+    """Send again the messages that were given up for a target: all, or those of some notices.
 
-    Returns how many notices that are; the sweep sends them. Transaction: own. Idempotent: nothing is left to
-    send again.
+    Returns the number of these notices; the sweep sends them. Transaction: own. Idempotent: nothing is left
+    to send again.
 
     Raises:
         TargetNotFound: the settings have no such target.

@@ -1,6 +1,6 @@
-"""What stands where, for a person: the queues and the breakers of the whole site. Only reads.
+"""The state of the whole site, for a person: its queues and breakers. Only reads.
 
-Numbers are of live work: no query here reads what is finished. Source: B4, B7, A11.
+Numbers cover live work: no query here reads finished workflows. Source: B4, B7, A11.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from app.store.pauses import Pause, pauses
 
 @dataclass(frozen=True, slots=True)
 class QueueStanding:
-    """A queue: what is in it, whether it is paused, who listens."""
+    """A queue: its work, whether it is paused, and the workers that consume it."""
 
     queue: str
     work: Waiting
@@ -39,7 +39,7 @@ class QueueStanding:
 
 @dataclass(frozen=True, slots=True)
 class BreakerStanding:
-    """The breaker of a dependency with what was counted in its window and what it holds."""
+    """The breaker of a dependency, with the counts of its window and the steps it holds."""
 
     name: str
     breaker: Breaker | None
@@ -49,23 +49,23 @@ class BreakerStanding:
     failures: int
     held: int
     passed: int
-    """Let through and not ended."""
+    """Steps that were released and have not ended."""
     release_per_second: float | None
-    """How fast it lets out what it held, now; None: it does not."""
+    """How fast it releases the steps it held, now; None: it releases none."""
 
     @property
     def state(self) -> BreakerState:
-        """Where it stands."""
+        """The state of the breaker."""
         return BreakerState.CLOSED if self.breaker is None else self.breaker.state
 
     @property
     def is_gating(self) -> bool:
-        """True while nothing of the dependency is claimed but what is let through."""
+        """True while no step of the dependency is claimed unless the breaker released it."""
         return self.breaker is not None and self.breaker.is_gating
 
     @property
     def probe_at(self) -> datetime | None:
-        """When an open one tries by itself."""
+        """When an open breaker probes by itself."""
         return None if self.breaker is None else self.breaker.probe_at
 
 
@@ -102,7 +102,7 @@ def find_queue(engine: Engine, name: str) -> QueueStanding:
 
 
 def breakers(engine: Engine, *, unmoved: bool = False) -> list[BreakerStanding]:
-    """Return the breakers that ever moved, by name; `unmoved`: those of every other dependency, too.
+    """Return the breakers that ever moved, by name; `unmoved`: those of all other dependencies, too.
 
     Transaction: two or three short ones.
     """
@@ -132,7 +132,7 @@ def moves(engine: Engine, name: str, limit: int) -> list[PastMove]:
 
 
 def dependencies(engine: Engine) -> list[str]:
-    """Return what breakers may stand before: named by templates or settings, or moved once, by name.
+    """Return the dependencies by name: named by templates or settings, or with a breaker that moved once.
 
     Transaction: two short ones.
     """

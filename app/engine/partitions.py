@@ -1,4 +1,4 @@
-"""Look at the partitions: what is wrong with them, and what lies in each."""
+"""Inspect the partitions: what is wrong with them, and what each one holds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from app.store.partitions import PartitionStatus
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The periods that the live tables have, and what lies outside them."""
+    """The periods that the live tables have, and the rows outside them."""
 
     periods: Sequence[PartitionStatus]
     live: Mapping[str, int]
-    """How many workflows of a period, by its name, are in no final state."""
+    """Workflows that are in no final state, by name of the period."""
     default: Sequence[DefaultRows]
 
 
@@ -32,7 +32,7 @@ def faults(engine: Engine) -> list[Fault]:
 
 
 def listed(engine: Engine) -> Listed:
-    """Return the periods in order of time, and the rows of none. Changes nothing."""
+    """Return the periods in order of time, and the rows that belong to none. Changes nothing."""
     found = stored.periods(engine.database)
     ends_at = found[-1].ends_at if found else diagnosis.server_time(engine.database)
     live = stored.live_workflows(engine.database, [one.name for one in found if "workflows" in one.tables])

@@ -1,4 +1,4 @@
-"""Pause a queue and let it go on: what is in it waits, what runs ends, nothing is lost. Source: B4, A11."""
+"""Pause and resume a queue: its work waits, running steps end, nothing is lost. Source: B4, A11."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEVER = (MAINTENANCE, COMMANDS)
 
 
 def pause_queue(engine: Engine, queue: str, *, by: str, reason: str | None = None, via: str = "cli") -> bool:
-    """Let nothing more be claimed from a queue; False if it is paused already. Transaction: own.
+    """Pause a queue: nothing more is claimed from it. False if it is paused already. Transaction: own.
 
     Raises:
         InputInvalid: the queue carries the sweeps or the verbs, without which nothing goes on.
@@ -40,7 +40,7 @@ def pause_queue(engine: Engine, queue: str, *, by: str, reason: str | None = Non
 
 
 def resume_queue(engine: Engine, queue: str, *, by: str, reason: str | None = None, via: str = "cli") -> bool:
-    """Let a queue go on and ring it; False if it is not paused. Transaction: own.
+    """Resume a queue and ring it; False if it is not paused. Transaction: own.
 
     Raises:
         QueueNotFound: no such queue is known.
@@ -77,7 +77,7 @@ def check_step_queue(engine: Engine, queue: str) -> None:
 
 
 def check_known(engine: Engine, queue: str) -> None:
-    """Refuse a queue that neither the product nor a published template has. Transaction: own.
+    """Refuse a queue that is neither built in nor named by a published template. Transaction: own.
 
     Raises:
         QueueNotFound: no such queue is known.

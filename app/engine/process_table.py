@@ -1,8 +1,8 @@
 """What each process of a worker is doing, in memory that the worker's main process shares with its children.
 
-The main process reads it to find the step that a dead child ran and the child that overran its hard limit;
-the children read from it that the worker is shutting down. Made before the first fork; no locks: each slot
-has one writer, and a reader takes a slot only when two reads agree.
+The main process reads the table to find the step that a dead child ran and the child that overran its hard
+limit. The children read from it that the worker is shutting down. The table is made before the first fork. It
+needs no locks: each slot has one writer, and a reader takes a slot only when two reads agree.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Running:
 
     @property
     def key(self) -> tuple[UUID, str]:
-        """The step."""
+        """The key of the step."""
         return (self.workflow_id, self.step)
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """An attempt that ran, and of which nobody but its process knows how it ended."""
+    """An attempt that ran, and whose end only its process knows."""
 
     workflow_id: UUID
     step: str
@@ -86,7 +86,7 @@ class ProcessTable:
         self._memory[0] = 1
 
     def acquire(self) -> SlotWriter:
-        """Take a free slot for this thread; the same again if it has one.
+        """Take a free slot for this thread, or return the slot it has already.
 
         Raises:
             RuntimeError: more processes and threads than slots.
@@ -111,7 +111,7 @@ class ProcessTable:
                 yield Slot(index, pid, None, leaving or None, ran)
             elif raw == self._raw(index):
                 now = Running(UUID(bytes=workflow), _name(step), attempt, kill_at)
-                # It dies between two writes, too: what ran is noted before it no longer runs.
+                # A process may die between two writes: an end is noted before the flag is cleared.
                 before = tuple(one for one in ran if (one.workflow_id, one.step) != now.key)
                 yield Slot(index, pid, now, leaving or None, before)
 
@@ -122,7 +122,7 @@ class ProcessTable:
         self._memory[start : start + _SLOT.size] = _FREE
 
     def _free_slot(self, pid: int) -> int:
-        """Return the index of a slot that is nobody's, or was of a process that had our pid before us."""
+        """Return the index of a free slot, or of one left by an earlier process with our pid."""
         ours = {index for (owner, _), index in self._taken.items() if owner == pid}
         for step in range(_SLOTS):
             index = (pid + step) % _SLOTS
@@ -133,7 +133,7 @@ class ProcessTable:
         raise RuntimeError(f"a worker has at most {_SLOTS} processes")
 
     def _ran(self, index: int) -> Iterator[Ran]:
-        """Yield what the memory holds now; only of a dead process it is sure."""
+        """Yield the ended attempts that the memory holds now; reliable only for a dead process."""
         start = _BESIDE + index * _ROOM
         for is_set, attempt, workflow, step in _ENTRY.iter_unpack(self._memory[start : start + _ROOM]):
             if is_set:
@@ -150,10 +150,11 @@ class ProcessTable:
 
 
 class SlotWriter:
-    """The slot of one process or thread; it alone writes there.
+    """The slot of one process or thread; nobody else writes there.
 
-    It may be stopped between any two writes, for longer than two reads take: `running` is down while the rest
-    is written, so that no half of an attempt is ever taken for one (and killed for it).
+    The writer may be stopped between any two writes, for longer than two reads take. So `running` is 0 while
+    the other fields are written: a half-written attempt is never read as a running one, and its process is
+    never killed for it.
     """
 
     def __init__(self, memory: mmap.mmap, start: int, pid: int) -> None:
@@ -162,7 +163,7 @@ class SlotWriter:
         self._pid = pid
         self._flag = start + _RUNNING_AT
         self._entries = _BESIDE + (start - _HEADER) // _SLOT.size * _ROOM
-        # The last one freed is taken first: a process touches as few pages as it can.
+        # The place freed last is taken first: a process touches as few pages as it can.
         self._free = list(range(_ENTRIES))
         self._places: dict[tuple[int, str, int], int] = {}
         self._leaving = start + _ATTEMPT.size
@@ -175,7 +176,7 @@ class SlotWriter:
         return bool(_LEAVING.unpack_from(self._memory, self._leaving)[0])
 
     def leave(self, now: float) -> None:
-        """Say that this process was asked to end at `now` (monotonic seconds). The first counts."""
+        """Note that this process was asked to end at `now` (monotonic seconds). The first call counts."""
         if not self.leaving:
             _LEAVING.pack_into(self._memory, self._leaving, now)
 
@@ -196,7 +197,7 @@ class SlotWriter:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for another attempt that ran: record some first."""
+        """Whether there is no room for another ended attempt: record some first."""
         return not self._free
 
     def ended(self, workflow_id: UUID, step: str, attempt: int) -> None:
@@ -206,7 +207,7 @@ class SlotWriter:
             at = self._entries + number * _ENTRY.size
             _ENTRY.pack_into(self._memory, at, 0, attempt, workflow_id.bytes, step.encode())
             self._memory[at] = 1
-            # By the number of the id: that of a UUID is Python's to hash, several times a step.
+            # By the integer of the id: Python code hashes a UUID, and that would be several times a step.
             self._places[workflow_id.int, step, attempt] = number
         self.clear()
 

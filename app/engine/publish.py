@@ -15,9 +15,9 @@ from app.telemetry import log
 def publish(
     templates: Templates, paths: Iterable[Path | str], *, replaces: bool = False
 ) -> list[tuple[Template, bool]]:
-    """Publish every template found in files and folders; each with whether it is new.
+    """Publish every template found in files and folders; return each with whether it is new.
 
-    `replaces`: a version may get another content, see `Templates.publish`; for development.
+    `replaces`: the content of a published version may change, see `Templates.publish`; for development.
 
     A new one whose rules name classes that are unknown here is warned of. Transaction: one a template.
     Idempotent: by content.

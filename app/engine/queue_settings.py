@@ -1,4 +1,4 @@
-"""What is set for a plain queue: where its letters lie, when its workflows expire. Source: C5, C14."""
+"""Settings of a plain queue: where its letters go, and when its workflows expire. Source: C5, C14."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _LONGEST_SECONDS = 31_622_400
 
 @dataclass(frozen=True, slots=True)
 class QueueSettings:
-    """What is set for a queue."""
+    """The settings of one queue."""
 
     queue: str
     dead_queue: str = DEFAULT_QUEUE
-    """Where letters of its steps lie, unless their template says."""
+    """Where letters of its steps go, unless their template says otherwise."""
     expire_after_seconds: float | None = None
     """Age at which workflows that begin in it become dead letters; None: never."""
 
 
 def queue_settings(engine: Engine, queue: str) -> QueueSettings:
-    """Return what is set for a queue; one that nobody ever set has the defaults. Transaction: own."""
+    """Return the settings of a queue; a queue that nobody ever set has the defaults. Transaction: own."""
     with engine.database.begin() as connection:
         return _found(connection, queue)
 
@@ -44,10 +44,10 @@ def set_queue(
     dead_queue: str | None = None,
     expire_after_seconds: float | None = None,
 ) -> bool:
-    """Say where letters of a queue's steps go and when its workflows expire; False: it was so.
+    """Set where letters of a queue's steps go and when its workflows expire; False: nothing changed.
 
-    None leaves a thing as it was; 0 seconds: never. Letters that are there stay where they lie; an age counts
-    for what is submitted from then on. Both or none is set. Transaction: own.
+    None leaves a setting as it was; 0 seconds: never. Existing letters stay where they are; an age counts for
+    workflows submitted from then on. Both settings are stored, or none. Transaction: own.
 
     Raises:
         InputInvalid: no step can run in a queue of that name, or the age is none.

@@ -1,4 +1,4 @@
-"""Can the service do its work: are the servers there, is what waits consumed, does beat ring? Only reads.
+"""Check whether the service can do its work: the servers, the consumers of waiting work, beat. Only reads.
 
 Each check is a value; none raises.
 """
@@ -19,7 +19,7 @@ from remand.errors import RemandError
 from remand.redact import redact_text
 
 BEAT_INTERVALS = 10
-"""Ring sweeps that may be missing before beat counts as dead."""
+"""Missed ring sweeps after which beat counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Check:
 
 
 def checks(engine: Engine) -> list[Check]:
-    """Look at everything that must run. Those that need the database are left out while it is away."""
+    """Check everything that must run. Checks that need the database are left out while it is away."""
     found = [_tried("database", engine, _database)]
     if found[0].ok:
         found.append(_tried("schema", engine, _schema))
@@ -43,7 +43,7 @@ def checks(engine: Engine) -> list[Check]:
 
 
 def sweep_patience(engine: Engine) -> float:
-    """Return after how many seconds without a ring sweep that went well retries count as asleep.
+    """Return the seconds without a successful ring sweep after which retries count as asleep.
 
     A sweep that moved nothing is noted `NOTE_SECONDS` late.
     """
@@ -78,7 +78,7 @@ def _beat(engine: Engine) -> tuple[bool, str]:
 
 
 def ring_sweep(engine: Engine) -> SweepStatus:
-    """Return how the sweep stands that wakes retries and rings where work waits."""
+    """Return the state of the ring sweep, which wakes retries and rings where work waits."""
     return next(one for one in status.sweeps(engine) if one.name == "ring")
 
 
@@ -88,7 +88,7 @@ def is_ringing(engine: Engine, ring: SweepStatus) -> bool:
 
 
 def told_of(ring: SweepStatus) -> str:
-    """Say when the ring sweep last went well, and why not since."""
+    """Return in words when the ring sweep last went well, and why it has not since."""
     age = ring.age_seconds
     well = "it never went well" if age is None else f"the last good sweep was {age:.1f} s ago"
     run = ring.run

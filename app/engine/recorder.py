@@ -1,4 +1,4 @@
-"""Record what a process has run: settle results, send failures to their queues, keep the rest for later."""
+"""Record the results of a process: settle successes, send failures to their queues, keep what is left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.telemetry import log, metrics_buffer
 from app.telemetry.metrics import FAILED_ATTEMPTS, SETTLE_SECONDS
 
 PARKED_AT_ONCE = 1_000
-"""Parked results that one call applies, of its own workflows or of others."""
+"""Most parked results that one call applies, of its own workflows or of others."""
 
 
 class Recorder:
@@ -46,7 +46,7 @@ class Recorder:
     def record(self, ended: Ended, queue: str, k: int) -> Settled:
         """Record ends and claim up to `k` steps of `queue` that are ready now. Transaction: several.
 
-        Raises what nothing can be recorded for; the batch has the ends again.
+        Raises the error if nothing can be recorded; the ends are back in the batch then.
         """
         try:
             return self._record(ended, queue, k)
@@ -55,9 +55,10 @@ class Recorder:
             raise
 
     def settle_contended(self) -> bool:
-        """Apply what had to be parked, now that there is nothing else to do; False: there was nothing.
+        """Apply parked results now that there is nothing else to do; False: there were none.
 
-        Whoever held the workflow may have looked before it was parked, and there may be no rescue sweep.
+        Whoever held the workflow may have looked before the result was parked, and there may be no rescue
+        sweep.
         """
         contended, self._contended = self._contended, frozenset()
         if not contended:
@@ -73,7 +74,7 @@ class Recorder:
 
     def _record(self, ended: Ended, queue: str, k: int) -> Settled:
         came = recording.Settling()
-        # What fails is judged by how much was tried: that must be known before.
+        # Failures are judged by the number of attempts: these counts must be added first.
         self._state.counter.flush(now=bool(ended.bad))
         if ended.good:
             came = self._settle(ended.good, queue, k)
@@ -97,7 +98,7 @@ class Recorder:
             try:
                 return state.call(lambda: state.queue.settle(some, queue, k), BUSY_TRIES)
             except Exception:
-                # It may have been done, with claims whose answer could not be read.
+                # The call may have succeeded, with claims whose answer could not be read.
                 state.doubtful = True
                 raise
 
@@ -108,7 +109,7 @@ class Recorder:
     def _apply_own_parked(self, settled: Settled) -> None:
         if not settled.parked:
             return
-        # Whoever held the workflow is likely done by now; if not, this drain looks again at its end.
+        # The workflow is likely free again by now; if not, this drain looks again at its end.
         late = self._apply_parked(lambda: self._state.queue.settle_parked(settled.parked))
         self._follow_up(late)
         if late.counted < settled.parked:
@@ -132,9 +133,9 @@ class Recorder:
     def _record_failures(
         self, ended: list[EndedBadly], unknown: Mapping[Key, tuple[Completed, EndedBadly]]
     ) -> list[Key]:
-        """Record bad ends; return the steps of those that could not be.
+        """Record bad ends; return the steps whose ends could not be recorded.
 
-        `unknown`: those that are results, kept as such when not even that can be done.
+        `unknown`: those of them that are results, kept as results if even that fails.
         """
         state = self._state
         routed = recording.in_halves(

@@ -1,7 +1,7 @@
-"""Record how attempts ended, many at once, so that none of them stands in the way of the others.
+"""Record how attempts ended, many at once, so that one of them never blocks the others.
 
-What succeeded is settled, or refused for what its value is, or not known: then it counts as a lost attempt.
-It never becomes a failure of its handler. What failed is recorded with as much of it as can be stored.
+A success is settled, refused because of its value, or left unknown; an unknown one counts as a lost attempt,
+never as a failure of its handler. A failure is recorded with as much detail as can be stored.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def in_halves(
     alone: Callable[[T, Exception], R],
     away: Away = (DatabaseUnreachable,),
 ) -> list[R]:
-    """Act on all at once; where that breaks, on halves; what breaks by itself goes to `alone`.
+    """Act on all items at once; on an error, on halves; an item that fails alone goes to `alone`.
 
-    Raises `away`, errors that are everybody's: what is left was not tried.
+    Raises `away`, errors that affect every item: the remaining items were not tried then.
     """
     try:
         return [act(items)]
@@ -48,15 +48,15 @@ def in_halves(
 
 @dataclass(slots=True)
 class Settling:
-    """What came of results: settled, or as a bad end to be recorded."""
+    """What came of results: settled, or a bad end that must be recorded."""
 
     settled: Settled = field(default_factory=Settled)
     refused: list[EndedBadly] = field(default_factory=list)
-    """Postgres cannot store their value."""
+    """Results whose value Postgres cannot store."""
     forbidden: list[tuple[Completed, RightMissing]] = field(default_factory=list)
-    """They will be settled when somebody has granted what is missing."""
+    """Results that can be settled when somebody has granted the missing right."""
     unknown: dict[Key, tuple[Completed, EndedBadly]] = field(default_factory=dict)
-    """They could not be settled for another reason: to be counted as lost."""
+    """Results that could not be settled for another reason: they count as lost."""
 
 
 def settle(
@@ -66,9 +66,10 @@ def settle(
     k: int,
     refused: Callable[[Claim, ValueRefused], EndedBadly],
 ) -> Settling:
-    """Settle results, one by one where they cannot be settled together; claims come with all of them only.
+    """Settle results together, or else one by one; claims come only if all are settled together.
 
-    `call`: settles, and claims as many as its second argument says; `refused`: makes a failure of a refusal.
+    `call`: settles, and claims as many steps as its second argument says; `refused`: makes a failure of a
+    refused result.
     """
     came = Settling()
 
@@ -104,7 +105,7 @@ def fail(
     ended: Sequence[EndedBadly],
     away: Away = (DatabaseUnreachable,),
 ) -> tuple[dict[Key, EndedBadly], list[EndedBadly]]:
-    """Record bad ends, each with as much as can be stored of it.
+    """Record bad ends, each with as much detail as can be stored.
 
     Return those that counted, as they were recorded, and those that could not be recorded. Raises `away`.
     """
@@ -139,12 +140,12 @@ def fail(
 
 
 def lost(claim: Claim, worker: UUID, why: str) -> EndedBadly:
-    """Return the end of an attempt of which nobody knows how it ended."""
+    """Return the end of an attempt whose outcome nobody knows."""
     return _ended_badly(claim, worker, "lost", capture(WorkerLost(why)), "immediate")
 
 
 def unreadable(claim: Claim | Head, worker: UUID, error: Exception) -> EndedBadly:
-    """Return the end of an attempt that cannot begin, for what it is to work on cannot be read."""
+    """Return the end of an attempt that cannot begin because its claim cannot be read."""
     known = error.message if isinstance(error, StepUnreadable) else told(error)
     problem = StepUnreadable(
         f"what the step is to work on cannot be read: {known}",
@@ -161,7 +162,7 @@ def _ended_badly(
 
 
 def told(error: Exception) -> str:
-    """Return what an error says in one line: the first, for drivers repeat values in the others."""
+    """Return an error as one line: the first, because drivers repeat values in the others."""
     first = str(error).partition("\n")[0]
     return redact_text(f"{type(error).__name__}: {first}")[:500]
 
@@ -171,7 +172,7 @@ def _key(end: EndedBadly) -> Key:
 
 
 def _plainer(end: EndedBadly) -> Iterator[EndedBadly]:
-    """Yield the end with its texts in ASCII, which every database stores, then without what it said."""
+    """Yield the end with its texts in ASCII, which every database stores; then without its texts."""
     failure = Failure.from_json(_in_ascii(end.failure.to_json()))
     yield replace(end, failure=failure)
     yield replace(end, failure=replace(failure, message=_UNSTORABLE, traceback="", causes=(), facts={}))

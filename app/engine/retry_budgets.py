@@ -1,4 +1,4 @@
-"""Hold the retries of a batch to the budgets of their handlers: those beyond are put off, none is dropped."""
+"""Limit the retries of a batch to the budgets of their handlers: excess retries wait, none is dropped."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from app.store.retry_budgets import Budget
 from app.store.session import Connection
 
 _SLACK_SECONDS = 60.0
-"""What counts are kept longer than anybody looks back: clocks and transactions differ."""
+"""How much longer counts are kept than anybody looks back: clocks and transactions differ."""
 
 
 def counted(retry: DecidedRetry) -> bool:
-    """Return whether a retry counts: a lost worker speaks against nobody, and its steps run again at once."""
+    """Return whether a retry counts: a lost worker is no handler's fault, and its steps run again at once."""
     return retry.failed.outcome != "lost"
 
 
@@ -31,9 +31,9 @@ def hold_to_budget(
     spec: BudgetSpec,
     now: datetime,
 ) -> list[DecidedRetry]:
-    """Return the retries, those beyond the budget of their handler put off to their turns.
+    """Return the retries; those beyond the budget of their handler are delayed to their turns.
 
-    None is put off beyond the time that its step may go on failing.
+    No retry is delayed beyond the time for which its step may go on failing.
 
     Transaction: joins, and holds the budgets' rows to its end. At most two statements.
     """

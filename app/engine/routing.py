@@ -1,4 +1,4 @@
-"""Which rules judge a failure of a step, which retry queue it goes to, and how it is tried again."""
+"""Choose the rules that judge a failure of a step, its retry queue, and its retry policy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from remand.rules import RuleBook
 
 
 class Routing:
-    """Resolves what the retry rules of a step are."""
+    """Resolves the retry rules of a step."""
 
     def __init__(self, templates: Templates, settings: Settings, books: RuleSets | None = None) -> None:
-        """`books`: what the process has gathered; None: the rules of settings and templates alone."""
+        """`books`: the rule books of the process; None: only the rules of settings and templates."""
         self._templates = templates
         self._settings = settings
         self._books = books
@@ -51,7 +51,7 @@ class Routing:
 
     @staticmethod
     def fields(end: EndedBadly) -> dict[str, Any]:
-        """Return what a log line says of a bad end."""
+        """Return the log fields of a bad end."""
         verdict = end.failure.classification
         return {
             "workflow_id": str(end.workflow_id),

@@ -1,7 +1,7 @@
-"""Which rules the classifier asks for a failure of a step: the users' in their order, then the built-in ones.
+"""The classifier's rules for a failure of a step: the users' in their order, then the built-in ones.
 
-First the step's own, then the template's, the settings', those made by `@remand.rule`, and those of installed
-packages (entry points). A process gathers them once, when the modules that define them are imported.
+The order: the step's own rules, the template's, the settings', those made by `@remand.rule`, and those of
+installed packages (entry points). A process gathers them once, when it imports the modules that define them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from remand.rules.user import (
 
 
 class RuleSets:
-    """The rule book of every step. Books are made when first asked for, and shared by steps without rules."""
+    """The rule book of every step. Books are made on first use; steps without rules share one."""
 
     def __init__(self, layers: Layers = ()) -> None:
-        """`layers`: what is asked after a template's own rules."""
+        """`layers`: the rules that come after a template's own."""
         self.layers: Layers = tuple((place, tuple(rules)) for place, rules in layers)
         self.base: RuleBook = built_in().extended(self.layers)
         """The book without any template's rules."""
@@ -85,7 +85,7 @@ def _installed_layers(problems: list[Problem]) -> Iterator[tuple[str, list[AnyRu
         place = f"entry point {entry.name}"
         try:
             rules = _rules_in(entry.load())
-        except Exception as error:  # noqa: BLE001 - the door to installed packages: whatever they raise when loaded
+        except Exception as error:  # noqa: BLE001 - installed packages: they may raise anything when loaded
             told = f"{entry.value} fails when it is loaded: {type(error).__name__}: {error}"
             problems.append(Problem(_package(entry), None, place, told, "RULE_ENTRY_POINT"))
         else:
@@ -163,7 +163,7 @@ def _what_is_wrong_with(name: str) -> str:
         return "" if error.name == package else f"is not known: {error}"
     except (ImportError, AttributeError) as error:
         return f"is not known: {error}"
-    except Exception as error:  # noqa: BLE001 - the door to users' modules: whatever they raise when imported
+    except Exception as error:  # noqa: BLE001 - users' modules: they may raise anything when imported
         return f"cannot be looked at: {type(error).__name__}: {error}"
     if not (isinstance(found, type) and issubclass(found, BaseException)):
         return "is no class of exceptions"

@@ -1,7 +1,7 @@
-"""Run one attempt: call its handler under its time limit and turn whatever happens into a value.
+"""Run one attempt: call its handler under its time limit and return the outcome as a value.
 
-The soft limit raises `StepTimeout` in the handler through an interval timer; that needs the main thread of a
-process of its own (prefork, solo). Elsewhere the lease is the only limit.
+The soft limit raises `StepTimeout` in the handler through an interval timer. That timer needs the main thread
+of a separate process (prefork, solo). In other pools the lease is the only limit.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _TOO_LONG = "the step ran longer than its timeout"
 
 @dataclass(frozen=True, slots=True)
 class Abandoned:
-    """The attempt found out that it is no longer ours: nothing to record."""
+    """The attempt no longer belongs to this worker: nothing to record."""
 
     claim: Claim
 
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The stop of this process ended the attempt, not the step itself: to be given back."""
+    """The stop of this process ended the attempt, not the step itself: the claim is given back."""
 
     claim: Claim
 
@@ -92,13 +92,13 @@ class Runner:
             value = self._returned(claim)
             return Completed(claim, encode(value, what="result", max_bytes=self._settings.result_max_bytes))
         except StepCancelled as cancelled:
-            # A handler may raise it of its own accord; unless the claim is lost, its end must be recorded.
+            # A handler may raise it itself; unless the claim is lost, its end must be recorded.
             return Abandoned(claim) if self._lost is claim else self._bad(claim, cancelled, "failed")
         except StepTimeout as timeout:
             return self._bad(claim, timeout, "timed_out")
         except JsonInvalid as problem:
             return self._bad(claim, _not_json(claim, problem), "failed")
-        except BaseException as error:  # noqa: BLE001 - the door around users' code: all it raises becomes a value
+        except BaseException as error:  # noqa: BLE001 - around users' code: all it raises becomes a value
             if self._slot is not None and self._slot.leaving and is_echo_of_stop(error):
                 return Interrupted(claim)
             return self._bad(claim, error, "failed")
@@ -110,7 +110,7 @@ class Runner:
                 self._slot.ended(claim.workflow_id, claim.step, claim.attempt)
 
     def refused(self, claim: Claim, error: ValueRefused) -> EndedBadly:
-        """Return the record of an attempt whose result is nothing that Postgres can store."""
+        """Return the record of an attempt whose result Postgres cannot store."""
         problem = ResultInvalid(
             f"the result of step {claim.step!r} could not be stored: {error}", details={"step": claim.step}
         )
@@ -121,7 +121,7 @@ class Runner:
         return self._alarm.installed()
 
     def _returned(self, claim: Claim) -> Any:
-        """Return what the handler returned, even if its time was up before we had taken it over."""
+        """Return the handler's result, even if its time ran out before we received the result."""
         self._got.clear()
         try:
             return self._timed(claim)
@@ -158,10 +158,10 @@ class Runner:
         if self._loop is None:
             self._loop = asyncio.Runner()
         try:
-            # A loop keeps the context that it was made in: that of another step.
+            # A loop keeps the context in which it was made: that of another step.
             return self._loop.run(finish(), context=copy_context())
         except (StepTimeout, KeyboardInterrupt, SystemExit):
-            # They break out of the loop and leave its tasks behind: closing it lets these clean up.
+            # These errors leave the loop's tasks behind: closing the loop lets the tasks clean up.
             loop, self._loop = self._loop, None
             loop.close()
             raise
@@ -207,7 +207,7 @@ class Runner:
             with self._alarm.deferred():
                 kept = self._queue.renew(claim)
         except NOT_NOW:
-            # The step can go on without: its lease has slack, and the next heartbeat tries again.
+            # The step can go on: its lease has slack, and the next heartbeat tries again.
             return
         self._go_on(claim, kept=kept)
 
@@ -265,7 +265,7 @@ class _Alarm:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Do not interrupt what runs in here, a call to the database; raise right after it, well or not."""
+        """Defer the interrupt while a database call runs in here; raise right after it, failed or not."""
         self._deferred = True
         try:
             yield
@@ -277,7 +277,7 @@ class _Alarm:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Own SIGALRM for a while; it costs more than a short step, so it is done once a drain."""
+        """Own SIGALRM for a while. Done once a drain, because it costs more than a short step."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -290,13 +290,13 @@ class _Alarm:
             signal.signal(signal.SIGALRM, before)
 
     def arm(self, seconds: float) -> None:
-        """Let `StepTimeout` be raised in `seconds`."""
+        """Raise `StepTimeout` after `seconds`."""
         if self._installed:
             self._armed = True
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
     def disarm(self) -> None:
-        """Raise nothing any more; the flag goes first, a late alarm finds it down."""
+        """Stop the timer; the flag is cleared first, so that a late alarm does nothing."""
         self._armed = False
         self._late = False
         if self._installed:

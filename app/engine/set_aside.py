@@ -1,6 +1,6 @@
-"""Set aside a message that no worker can take: a workflow of one step that has failed already.
+"""Set aside a message that no worker can take, as a workflow of one step that has failed already.
 
-So it is listed, counted, told, grouped, noted and resolved as every dead letter is.
+The message is then listed, counted, notified, grouped, noted and resolved like every dead letter.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from remand.redact import is_clean, redact_json, redact_text
 
 HANDLER: Final = "remand.message"
 MAX_BODY_BYTES: Final = 16_384
-"""Of a body that is kept."""
+"""Most bytes of a body that are kept."""
 MAX_FIELDS_BYTES: Final = 16_384
-"""Of its headers, and of its properties."""
+"""Most bytes kept of the headers, and of the properties."""
 ERROR_CLASS: Final = "remand.MessageInvalid"
 _SOURCE: Final = "message"
 _DEFINITION: Final = {
@@ -52,7 +52,7 @@ class Unread:
     queue: str
     reason: str
     digest: str
-    """The same for the same message that is delivered again, and for no other."""
+    """The same when this message is delivered again; different for every other message."""
     size: int
     """Bytes of its body."""
     body: bytes
@@ -60,7 +60,7 @@ class Unread:
     content_type: str
     content_encoding: str
     headers: str
-    """As JSON, or as much of it as was kept."""
+    """JSON, or as much of it as was kept."""
     properties: str
     """As above."""
 
@@ -95,7 +95,7 @@ def _bury(engine: Engine, connection: Connection, workflow_id: UUID, message: Un
     failure = _failure(message)
     [failed] = dead_letter_workflows.blocking_steps(connection, [workflow_id], failure)
     death = DecidedDeath(
-        # Nobody runs anything in that queue; it is where the message lay.
+        # Nobody runs steps in that queue; it is the queue where the message was.
         replace(failed, queue=message.queue),
         DeadReason.PERMANENT_FAILURE,
         failure.message,
@@ -129,7 +129,7 @@ def _template() -> Template:
 
 
 def _told(message: Unread, secret_keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return what the workflow has as its input, secrets masked."""
+    """Return the input of the workflow, secrets masked."""
     told = {
         "queue": message.queue,
         "reason": message.reason,
@@ -150,7 +150,7 @@ def _fields(text: str, secret_keys: tuple[str, ...]) -> Any:
 
 def _body(message: Unread, secret_keys: tuple[str, ...]) -> Mapping[str, str]:
     try:
-        # What was cut may end within a character.
+        # The cut may fall within a character.
         text = message.body.decode("utf-8", "strict" if message.size <= len(message.body) else "ignore")
     except UnicodeDecodeError:
         shown = message.body.decode("latin-1")
@@ -164,7 +164,7 @@ def _body(message: Unread, secret_keys: tuple[str, ...]) -> Mapping[str, str]:
 
 
 def _parsed(text: str) -> Any:
-    """Return the JSON that Postgres can store and that the text is, None when it is none."""
+    """Return the text as JSON that Postgres can store, None if it is not such JSON."""
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""Sign people in and out, and recognise who makes a request.
+"""Sign people in and out, and identify the sender of a request.
 
-Wrong passwords are counted in Postgres before they are checked, so that many tries at once, or at several
-servers, count as many. A browser from which somebody signed in before is counted by itself: whoever else
-tries the account cannot keep its owner out. Source: E6.
+Wrong passwords are counted in Postgres before they are checked, so that many tries at once, or on several
+servers, all count. A browser that signed in before has its own count: others who try the account cannot lock
+its owner out. Source: E6.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from app.store.sessions import DEVICE, Account, Tried
 from app.telemetry import log
 
 _ADDRESS_FACTOR = 4
-"""An address may be that of many people."""
+"""Many people may share an address."""
 # A check takes 64 MB and all of a core: more at a time would only wait for each other.
 _checks = threading.BoundedSemaphore(2)
 
@@ -52,7 +52,7 @@ def sign_in(
 ) -> SignedIn:
     """Open a session for a name and password. `device`: what this browser got when somebody signed in.
 
-    Takes as long for a name that nobody has. Transaction: two, none open while the password is checked.
+    Takes as long for an unknown name. Transaction: two, none open while the password is checked.
 
     Raises:
         NotSignedIn: the name or the password is wrong; it does not say which.
@@ -96,12 +96,12 @@ def sign_out(engine: Engine, secret: str) -> None:
 
 
 def recognise_token(engine: Engine, token: str) -> Identity | None:
-    """Return who sends a token, None for one that is no good. Transaction: own."""
+    """Return the identity of a token, None for an invalid one. Transaction: own."""
     return access.recognise_token(engine.database, digest(token), engine.clock.fixed())
 
 
 def recognise_session(engine: Engine, secret: str) -> Identity | None:
-    """Return whose session it is, None for one that is over. Transaction: own."""
+    """Return the identity of a session, None for one that is over. Transaction: own."""
     return sessions.recognise_session(
         engine.database,
         digest(secret),
@@ -137,7 +137,7 @@ def _add_session(
 def _count_try(
     engine: Engine, name: str | None, address: str | None, device: str | None
 ) -> tuple[Account | None, list[str]]:
-    """Count a try as a failure before it is one; a good one is forgiven."""
+    """Count a try as a failure before the check; a successful try is taken off the count."""
     with engine.database.begin() as connection:
         keys = _keys(connection, name, address, device)
         # The instant is taken after the locks: of two tries at once one comes after the other.
@@ -165,7 +165,7 @@ def _device_key(device: str) -> str:
 
 
 def _network(address: str | None) -> str:
-    """Return what one person is sure to have but one of: an IPv4 address, a /64 of IPv6."""
+    """Return the network that one person can be assumed to use: an IPv4 address, a /64 of IPv6."""
     try:
         parsed = ipaddress.ip_address(address or "")
     except ValueError:
@@ -217,7 +217,7 @@ def _open(engine: Engine, account: Account, keys: list[str], address: str | None
 
 
 def _forgiven(key: str, tried: Tried) -> Tried:
-    # Of an address only this try: else whoever has an account could guess at others for ever.
+    # For an address, only this try: otherwise anybody with an account could guess at others for ever.
     if key.startswith("address:"):
         return Tried(max(0, tried.failures - 1), None)
     return Tried(0, None)

@@ -1,7 +1,7 @@
-"""What Prometheus is told of the whole site: gauges and totals, read from the database by one look.
+"""Metrics of the whole site for Prometheus: gauges and totals, read from the database in one look.
 
-Every statement reads live work or counters, never what is finished; totals are kept for ever and never
-go back. A look takes some twenty short transactions: `Looks` makes one do for all who ask within seconds.
+Every statement reads live work or counters, never finished work; totals are kept for ever and never decrease.
+A look takes some twenty short transactions: `Looks` shares one look among all who ask within seconds.
 Source: E5.
 """
 
@@ -30,7 +30,7 @@ from app.telemetry.metrics_buffer import Series
 from beat_schedule import BEAT_SCHEDULE
 
 KEPT_SECONDS = 5.0
-"""How long a look is good for."""
+"""How long a look can be reused."""
 Figure = tuple[Metric, tuple[str, ...], float]
 
 _OF_SWEEPS = (
@@ -40,7 +40,7 @@ _OF_SWEEPS = (
     (m.PARTITIONS_DETACHED, "archive", "periods"),
     (m.WORKFLOWS_ARCHIVED, "archive", "workflows"),
 )
-"""Totals that are a figure of what a sweep returns."""
+"""Totals taken from one figure of a sweep's result."""
 _BY_REASON = (m.DLQ_REQUEUES, m.DLQ_REQUEUES_FAILED, m.DLQ_PERMANENT)
 _FAILED = ((m.PARTITION_FAILURES, "partitions"),)
 _MOVED = ((m.PARTITIONS_CREATED, "partitions"),)
@@ -72,7 +72,7 @@ class Looks:
 
 
 def look(engine: Engine) -> Series:
-    """Return all figures, true to this moment. Transaction: some short ones."""
+    """Return all figures as of now. Transaction: some short ones."""
     parts = (_site, _queues, _workers, _breakers, _letters, _dead_queues, _sweeps, _partitions)
     return {(metric.name, labels): [float(value)] for part in parts for metric, labels, value in part(engine)}
 
@@ -120,7 +120,7 @@ def _breakers(engine: Engine) -> Iterator[Figure]:
 
 def _letters(engine: Engine) -> Iterator[Figure]:
     groups.fold(engine.database)
-    # A series that appears with its first letter has no increase: those that can be known begin at 0.
+    # A series that first appears with its first letter shows no increase: known series begin at 0.
     added = Counter(dict.fromkeys(_known(), 0))
     for one in site_metrics.letters(engine.database):
         for metric, labels, value in _counted(one):
@@ -167,7 +167,7 @@ def _sweeps(engine: Engine) -> Iterator[Figure]:
     runs = {one.name: one for one in sweep_runs.sweep_runs(engine.database)}
     heard_at = sweep_runs.first_heard(engine.database)
     for name in {**BEAT_SCHEDULE, **runs}:
-        # One that never went well is late once somebody has listened for it that long.
+        # A sweep that never went well is late once somebody has listened for it that long.
         run = runs.get(name)
         well_at = (run and run.last_success_at) or heard_at
         if well_at is not None:

@@ -1,4 +1,4 @@
-"""Say how workflows stand that have not ended: the sweep and every list go by what is here."""
+"""Report the staleness of workflows that have not ended; the sweep and every list use this module."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def shown(
     after: str | None = None,
     limit: int = 200,
 ) -> Page[WorkflowStaleness]:
-    """Return how workflows stand, stale ones first, then what is stale soonest. Transaction: own.
+    """Return the staleness of workflows: stale ones first, then those stale soonest. Transaction: own.
 
-    Of the healthy only those that are longest in their state.
+    Of the healthy ones, only those that have been longest in their state.
 
     Raises:
         InputInvalid: `after` is no cursor of this list.

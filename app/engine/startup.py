@@ -1,7 +1,7 @@
-"""What a process that starts needs of its servers: it waits for one that is away, or takes no writes.
+"""Wait, when a process starts, for servers that are away or take no writes.
 
-A supervisor that starts everything at once, a failover, a restored backup: each ends by itself in a while.
-A wrong password, or a database or vhost that is not there, does not, and is told at once.
+A supervisor that starts everything at once, a failover, a restored backup: each of these passes after a
+while. A wrong password, or a missing database or vhost, does not pass and is reported at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 _Unreachable = DatabaseUnreachable | BrokerUnreachable
 
 _PAUSES_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-# Of what ends a connection before it is one, libpq tells no SQLSTATE.
+# For a connection that fails before it is open, libpq reports no SQLSTATE.
 _STAYS_SO: Final = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|invalid (connection option|dsn|port)"
     r"|role \"[^\"]*\" (does not exist|is not permitted)"
@@ -55,7 +55,7 @@ def patiently(
     pause: Callable[[float], None] = time.sleep,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> T:
-    """Call until the server answers; say once what is waited for.
+    """Call until the server answers; say once which server is waited for.
 
     Raises:
         DatabaseUnreachable, BrokerUnreachable: as `await_database` and `await_broker`.

@@ -1,4 +1,4 @@
-"""Figures of the dead letter queue: how much, of what, since when, how fast it is dealt with. Source: C11."""
+"""Figures of the dead letter queue: amounts, kinds, ages, and how fast letters are closed. Source: C11."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Utilisation:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The figures; times to close are means of all that was ever closed."""
+    """The figures; times to close are means over all letters ever closed."""
 
     open: int
     unclaimed: int
@@ -50,7 +50,7 @@ class Statistics:
 def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:
     """Return the figures, of one namespace or of all, true to this moment. Transaction: some short ones.
 
-    Cost: that of the kinds of letters there are, not of how many.
+    Cost: grows with the number of kinds of letters, not with the number of letters.
     """
     database = engine.database
     groups.fold(database)

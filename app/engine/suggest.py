@@ -1,6 +1,6 @@
-"""What may be behind a group of dead letters: each suggestion says from which facts it comes.
+"""Suggest what may be behind a group of dead letters, with the facts of each suggestion.
 
-Suggestions are no verdicts: they say what coincides. All reads are bounded, whatever the group's size.
+Suggestions are no verdicts: they name coincidences. All reads are bounded, whatever the group's size.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from remand.redact import MASK, redact_json
 _DEPLOY_BEFORE = timedelta(minutes=60)
 _BREAKER_BEFORE = timedelta(minutes=30)
 _ENOUGH = 3
-"""Letters from which "all of them" says something."""
+"""Letters from which on "all of them" says something."""
 _REQUEUED = 500
 _FIELDS = 3
 
@@ -157,7 +157,7 @@ def _common_input(engine: Engine, group: Group) -> Iterator[Suggestion]:
 
 
 def _shared(inputs: Sequence[Any]) -> dict[str, Any]:
-    """Return the plain fields that all inputs have with one value."""
+    """Return the plain fields that have the same value in all inputs."""
     if not inputs or not all(isinstance(one, dict) for one in inputs):
         return {}
     first = inputs[0]
@@ -165,7 +165,7 @@ def _shared(inputs: Sequence[Any]) -> dict[str, Any]:
         name: value
         for name, value in first.items()
         if isinstance(value, str | int | float | bool)
-        # Masked values look the same whatever they were.
+        # Masked values look the same whatever they hide.
         and not (isinstance(value, str) and MASK in value)
         and all(_same(one.get(name), value) for one in inputs)
     }

@@ -1,4 +1,4 @@
-"""List failures that no rule knows, once they are recorded; whether that works is nothing to a step."""
+"""List failures that match no rule, once they are recorded. An error here does not affect the step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.telemetry import log
 
 
 def list_unknown(queue: RunQueue, counted: Sequence[EndedBadly]) -> None:
-    """Count those of the failures that no rule knows, each once. Transaction: own, if there are any."""
+    """Count each failure that matches no rule, once. Transaction: own, if there are any."""
     unknown = list(_unknown(counted))
     if not unknown:
         return

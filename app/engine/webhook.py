@@ -1,7 +1,8 @@
-"""Post one message over HTTP: within its time, to that address alone, and keep next to nothing of the answer.
+"""Post one message over HTTP: within its time limit, to that address alone, keeping little of the answer.
 
-The standard library follows no redirect, asks no proxy and checks certificates here. Its own timeout is for
-each read; a watchdog bounds the whole, so that an endpoint which drips its answer holds nobody up.
+As used here, the standard library follows no redirect, uses no proxy and checks certificates. Its own timeout
+applies to each read. A watchdog limits the whole call, so that an endpoint that answers too slowly holds
+nobody up.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _HTTP: Final = 80
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], timeout_seconds: float) -> Outcome:
-    """Send a body once and return what came of it; whatever is told has neither address nor secret in it.
+    """Send a body once and return the outcome, whose text contains neither address nor secret.
 
     Takes no longer than `timeout_seconds`, but for the look-up of the name.
     """
@@ -55,9 +56,9 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_seconds: flo
 
 
 def scrubbed(text: str, url: str) -> str:
-    """Return a short text on one line without the address, any long part of it, or what looks secret.
+    """Return a short text on one line without the address, any long part of it, or likely secrets.
 
-    What Postgres does not store or a terminal obeys is shown as its escape.
+    Characters that Postgres cannot store or that control a terminal are shown as escapes.
     """
     parts = urlsplit(url)
     pieces = {url, parts.path, parts.query, *re.split(r"[/?&=]", f"{parts.path}?{parts.query}")}
@@ -122,7 +123,7 @@ def _send(
 
 
 def _piece(answer: http.client.HTTPResponse) -> str:
-    """Return the beginning of what came with the status, as far as it came in time."""
+    """Return the beginning of the body, as far as it arrived in time."""
     try:
         return answer.read(_KEPT).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):

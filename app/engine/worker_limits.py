@@ -1,4 +1,4 @@
-"""When a worker counts as dead, as the settings say it, and which are alive."""
+"""When a worker counts as dead according to the settings, and which workers are alive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.store.sweeping import Limits
 from app.store.workers import WorkerRow
 
 AWAY_SECONDS = 60.0
-"""Shorter spans without a sweep or a worker are none: restarts, deploys."""
+"""Shorter spans without a sweep or a worker do not count: restarts and deploys cause them."""
 
 
 def limits_of(settings: Settings) -> Limits:

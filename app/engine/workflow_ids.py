@@ -1,4 +1,4 @@
-"""Which ids a workflow may have: its time says in which partition it is stored."""
+"""Make and check workflow ids: the time in an id decides in which partition the workflow is stored."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from app.store.ids import instant_of, new_id
 
 CLOCKS_DIFFER = timedelta(days=1)
 EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
-"""Before it nobody made a UUIDv7: a machine without a clock of its own begins in 1970 or 2000."""
+"""No real UUIDv7 is older than this: a machine without a clock of its own begins in 1970 or 2000."""
 
 
 def workflow_id(given: UUID | None, position: int) -> UUID:
-    """Return the id of a workflow: a new one, or the one given, whose time must be near ours.
+    """Return a workflow id: a new one, or the given one, whose time must be near ours.
 
     `position`: of the workflow among those submitted together, for the error.
 

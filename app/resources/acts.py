@@ -17,7 +17,7 @@ from app.store.dead_letters import get_dead_letter
 def resolve(
     engine: Engine, letter_id: UUID, who: Who, *, whole_workflow: bool = False, give_up: bool = False
 ) -> Decided:
-    """Resolve a letter, or give it up. Raises as these do."""
+    """Resolve a letter, or give it up. Raises as those two verbs of the engine do."""
     if give_up:
         return give_up_letter(engine, letter_id, who)
     return resolve_letter(engine, letter_id, who, whole_workflow=whole_workflow)

@@ -65,7 +65,7 @@ class BreakerChanged:
 
 
 def breakers(engine: Engine, *, unmoved: bool = False) -> list[Breaker]:
-    """Return the breakers that ever moved, by name; `unmoved`: those of every other dependency, too.
+    """Return the breakers that ever changed state, by name; `unmoved`: every other dependency's, too.
 
     Transaction: two or three short ones.
     """
@@ -92,7 +92,7 @@ def show_breaker(engine: Engine, name: str) -> BreakerShown:
 def open_breaker(engine: Engine, name: str, who: Who, *, seconds: float | None = None) -> BreakerChanged:
     """Hold the work of a dependency back. Transaction: own, beside those of `find_breaker`.
 
-    `seconds`: after so long it tries by itself; None: never.
+    `seconds`: after this time the breaker tries by itself; None: never.
 
     Raises:
         BreakerNotFound: nobody names the dependency, and no breaker of it ever moved.
@@ -105,7 +105,7 @@ def open_breaker(engine: Engine, name: str, who: Who, *, seconds: float | None =
 
 
 def close_breaker(engine: Engine, name: str, who: Who) -> BreakerChanged:
-    """Let out at its limited rate what a breaker held. As `open_breaker`."""
+    """Release, at the breaker's limited rate, the work that it held. As `open_breaker`."""
     overview.find_breaker(engine, name)
     return _changed(
         engine, name, verbs.close_breaker(engine, name, by=who.by, reason=who.reason, via=who.via)
@@ -113,7 +113,7 @@ def close_breaker(engine: Engine, name: str, who: Who) -> BreakerChanged:
 
 
 def reset_breaker(engine: Engine, name: str, who: Who) -> BreakerChanged:
-    """Let out at once what a breaker held, and forget what it counted. As `open_breaker`."""
+    """Release at once the work that a breaker held, and reset its counts. As `open_breaker`."""
     overview.find_breaker(engine, name)
     return _changed(
         engine, name, verbs.reset_breaker(engine, name, by=who.by, reason=who.reason, via=who.via)

@@ -1,4 +1,4 @@
-"""The database of the site and its schema, for the commands that look after them."""
+"""The database of the site and its schema, for the commands that maintain them."""
 
 from app.store import schema, suitability
 from app.store.session import Database

@@ -79,7 +79,7 @@ def show(engine: Engine, group_id: UUID) -> GroupShown:
 
 
 def find_group_id(database: Database, typed: str) -> UUID:
-    """Return the id of a group from enough of either end of it. Transaction: own.
+    """Return the id of a group, given enough of its beginning or end. Transaction: own.
 
     Raises:
         GroupNotFound, AmbiguousId: it fits nothing, or several.

@@ -1,4 +1,4 @@
-"""Requests that are made once however often they are sent: who acts on a key, and what was answered."""
+"""Requests that take effect once, however often they are sent: who uses a key, and what was answered."""
 
 from app.store.idempotency import Answered, forget, keep, take
 from app.store.ids import new_id

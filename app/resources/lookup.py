@@ -1,4 +1,4 @@
-"""What has an id or a name that somebody typed, of whatever noun. Bounded: a few queries by index."""
+"""Find a thing of any noun by an id or a name that somebody typed. Bounded: a few queries by index."""
 
 from app.store.lookup import group_of, ids_like, is_worker
 

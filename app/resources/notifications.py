@@ -1,4 +1,4 @@
-"""Notifications, as every door shows them: what people outside are told, and how each target fares."""
+"""Notifications, as every door shows them: messages to people outside, and the state of each target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Notification", "TargetStatus", "find_ids", "list_page"]
 
 
 def find_ids(database: Database, typed: Iterable[str]) -> list[UUID]:
-    """Return the notifications that ids, or ends of them, mean. Transaction: own, for each.
+    """Return the ids of notifications from whole ids or ends of ids. Transaction: own, for each.
 
     Raises:
         NotificationNotFound: there is none of that id.

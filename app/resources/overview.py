@@ -1,4 +1,4 @@
-"""How the site stands, as every door shows it: figures of live work and of the last minutes."""
+"""The state of the site, as every door shows it: figures of live work and of the last minutes."""
 
 from app.engine.statistics import Statistics, statistics
 from app.store.change_mark import take as change_mark

@@ -1,4 +1,4 @@
-"""Partitions, as every door shows them: how long live work may wait while some are made."""
+"""Partitions, as every door shows them, and how long live work may wait while new ones are made."""
 
 from app.store.new_periods import Patience
 

@@ -1,4 +1,4 @@
-"""How states are told to people at every door: the tone, which is a colour, and the words."""
+"""How every door shows states: the tone, which is a colour, and the words."""
 
 from __future__ import annotations
 

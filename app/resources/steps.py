@@ -1,4 +1,4 @@
-"""Steps and attempts, as every door shows them; `stored_...` are not masked: the caller does that."""
+"""Steps and attempts, as every door shows them. `stored_...` are not masked: the caller masks them."""
 
 from __future__ import annotations
 

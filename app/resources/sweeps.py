@@ -1,4 +1,4 @@
-"""Sweeps, as every door shows them: what runs by itself, and how it goes."""
+"""Sweeps, as every door shows them: whether each runs, and how its last runs went."""
 
 from __future__ import annotations
 

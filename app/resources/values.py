@@ -1,4 +1,4 @@
-"""Make one value of another: what doors show has the fields of what is stored, and some more."""
+"""Make one value from another: a value that doors show has the fields of the stored one, and some more."""
 
 from __future__ import annotations
 

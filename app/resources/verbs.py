@@ -1,9 +1,9 @@
-"""The table of verbs: what people can do, one row a verb, and every door is made from it.
+"""The table of verbs: one row for each thing that people can do. Every door is made from it.
 
-A row names the function of the engine and what it takes beside the thing itself and who decides. The API
-makes the bodies of its PATCH routes of it, the command line a command, the dashboard a form, Celery a task
-where `task` is set. A door that lacks a verb is named in `lacks`; a contract test holds doors to the table.
-Functions are named, not imported: reading the table costs a command nothing.
+A row names the function of the engine, and its arguments apart from the thing itself and the person who
+decides. From a row, the API makes the body of a PATCH route, the command line a command, the dashboard a
+form, and Celery a task where `task` is set. `lacks` names the doors that lack a verb; a contract test holds
+doors to the table. Functions are named, not imported, so that reading the table costs a command nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How durations, ages and ids are told to people, the same at every door."""
+"""How every door writes durations, ages and ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHORTEST_ID: Final = 6
 
 
 def now() -> datetime:
-    """Return this machine's instant, to say how old things are."""
+    """Return the current instant of this machine's clock, to say how old things are."""
     return datetime.now(UTC)
 
 
@@ -55,7 +55,7 @@ def short(identity: object) -> str:
 
 
 def short_ids(ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Return for each id the end of it that no other of them has, all of one length."""
+    """Return for each id an end of it that is unique among them; all ends have one length."""
     wanted = set(ids)
     for length in range(SHORTEST_ID, 13):
         ends = {str(identity)[-length:] for identity in wanted}

@@ -88,7 +88,7 @@ def line_of(workflow: Workflow) -> WorkflowLine:
 def show(
     database: Database, workflow: Workflow, secret: Sequence[str], *, sees_letters: bool = True
 ) -> WorkflowShown:
-    """Return a workflow with its steps, and its open dead letter to whom may see those. Transaction: two."""
+    """Return a workflow, its steps, and its open dead letter if the caller may see it. Transaction: two."""
     letter = letters.open_letter_of(database, workflow.id) if sees_letters else None
     return WorkflowShown(
         **fields_of(line_of(workflow)),

@@ -1,5 +1,5 @@
 """Own all SQL: statements, functions, tables, connections. Rows go in and come out as frozen values.
 
-What must hold together is one function or one transaction here; when to call it is the engine's affair. Must
-not decide on policies, ring, read settings or know Celery.
+Changes that belong together are one function or one transaction here; the engine decides when to call it.
+Must not decide on policies, ring, read settings or know Celery.
 """

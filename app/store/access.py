@@ -1,4 +1,4 @@
-"""Users and API tokens. Rows are read as values, without what is secret in them."""
+"""Users and API tokens. Rows are read as values, without their secrets."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def add_user(
 
 
 def lock_user(connection: sa.Connection, name: str) -> User:
-    """Return a user, locked until the transaction ends.
+    """Lock a user until the transaction ends, and return it.
 
     Raises:
         UserNotFound: nobody has that name.
@@ -80,7 +80,7 @@ def lock_user(connection: sa.Connection, name: str) -> User:
 
 
 def role_of(database: Database, name: str) -> Role | None:
-    """Return the role of a user, who may sign in or not; None: nobody has that name. Transaction: own."""
+    """Return a user's role, even if they may not sign in; None: nobody has that name. Transaction: own."""
     rows = database.call("select role from remand.users where name = lower(trim(%s))", (name,))
     return Role(rows[0][0]) if rows else None
 
@@ -91,7 +91,7 @@ def change_user(connection: sa.Connection, user_id: UUID, **values: Any) -> None
 
 
 def end_sessions(connection: sa.Connection, user_id: UUID) -> int:
-    """Sign a user out everywhere; return of how many sessions."""
+    """End all sessions of a user; return how many there were."""
     return connection.execute(sa.delete(sessions).where(sessions.c.user_id == user_id)).rowcount
 
 
@@ -151,7 +151,7 @@ def revoke_token(connection: sa.Connection, name_or_id: str, *, now: datetime) -
 
 
 def list_tokens(database: Database, *, revoked: bool = False) -> list[Token]:
-    """Return tokens, newest first; with `revoked` those, too. Transaction: own."""
+    """Return tokens, newest first; `revoked`: revoked ones, too. Transaction: own."""
     query = sa.select(*_TOKEN).order_by(api_tokens.c.id.desc())
     if not revoked:
         query = query.where(api_tokens.c.revoked_at.is_(None))
@@ -160,9 +160,9 @@ def list_tokens(database: Database, *, revoked: bool = False) -> list[Token]:
 
 
 def recognise_token(database: Database, token_hash: bytes, now: datetime | None) -> Identity | None:
-    """Return who signs in with a token; None: it is unknown, revoked or over. Transaction: own.
+    """Return whom a token identifies; None: it is unknown, revoked or expired. Transaction: own.
 
-    That it was used is written down at most once a minute. `now`: None lets the database say.
+    The use of the token is recorded at most once a minute. `now`: None lets the database say.
     """
     rows = database.call(
         "select id, name, role, scopes, coalesce(used_at < clock.now - make_interval(secs => %s), true)"

@@ -76,7 +76,7 @@ class Archived:
     is_whole: bool
     """Its partitions changed hands; False: what it holds came in batches."""
     bytes: int
-    """Of all four, with indexes and TOAST."""
+    """The size of all four tables, with indexes and TOAST."""
 
     @property
     def period(self) -> Period:
@@ -90,12 +90,12 @@ class Archived:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may go."""
+    """Which workflows may go to the archive."""
 
     cutoff: datetime
-    """Who ended, or was restored, later stays."""
+    """Workflows that ended, or were restored, after this instant stay."""
     kept: tuple[str, ...]
-    """What stays for good, as "template id:outcome"."""
+    """The outcomes that stay for good, as "template id:outcome"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ class PeriodInspection:
 
     census: Census
     staying: tuple[UUID, ...]
-    """Who stays; no more than asked for."""
+    """The workflows that stay; no more than asked for."""
     audited_from: UUID
     audited: int
-    """Entries of the audit log from then on about its workflows."""
+    """Entries of the audit log about its workflows, from the id `audited_from` on."""
 
 
 Outcome = Literal["moved", "gone", "changed", "crowded", "late"]
@@ -149,7 +149,7 @@ def archived_periods(database: Database) -> list[Archived]:
 
 
 def is_spilled(database: Database, period: Period) -> bool:
-    """Tell whether what the archive has no period for holds any of this one: it can get none then."""
+    """Tell whether the archive's default tables hold workflows of this period: it cannot be made then."""
     [(found,)] = database.call(
         "select exists (select from remand.workflows_archive_default a where a.id >= %s and a.id < %s)",
         (first_id_at(period.starts_at), first_id_at(period.ends_at)),
@@ -163,7 +163,7 @@ def live_tables(name: str) -> tuple[str, ...]:
 
 
 def look(database: Database, period: Period, rule: Rule, most: int, now: datetime) -> PeriodInspection:
-    """Count who goes and who stays of a live period, and name up to `most` who stay. Transaction: own.
+    """Count a live period's workflows that go and that stay; name up to `most` that stay. Transaction: own.
 
     Reads every workflow of the period, locks nothing. `now` is the server's clock.
     """
@@ -199,7 +199,7 @@ def count_default(database: Database, between: Between, rule: Rule) -> int:
 
 
 def sums(database: Database, tables: Sequence[str], but: Sequence[UUID] = ()) -> Sums:
-    """Count and hash all rows of four tables but those of some workflows. Transaction: own."""
+    """Count and hash all rows of four tables, except those of some workflows. Transaction: own."""
     rows = database.call(
         "select counts, checksum from remand.archive_sums(%s, null, %s::uuid[])", (list(tables), list(but))
     )
@@ -208,7 +208,7 @@ def sums(database: Database, tables: Sequence[str], but: Sequence[UUID] = ()) ->
 
 
 def sums_of(connection: Connection, tables: Sequence[str]) -> Sums:
-    """Do the same of all rows. Transaction: joins."""
+    """Count and hash all rows of four tables. Transaction: joins."""
     row = connection.exec_driver_sql(
         "select counts, checksum from remand.archive_sums(%s, null, '{}')", (list(tables),)
     ).one()
@@ -226,9 +226,9 @@ def size(database: Database, tables: Sequence[str]) -> int:
 
 
 def promise_bounds(database: Database, period: Period) -> None:
-    """Let the tables of a period say of themselves where it begins and ends, so that no attach need look.
+    """Add a check of the period's bounds to its tables, so that no attach needs to scan them.
 
-    The check is added unproven and then proven, while everybody reads and writes. Idempotent: by its name.
+    The check is added as not valid and then validated, while others read and write. Idempotent: by its name.
 
     Raises:
         Busy: others held a table all the time.
@@ -246,7 +246,7 @@ def promise_bounds(database: Database, period: Period) -> None:
             check = f"check ({key} >= '{low}' and {key} < '{high}') not valid"
             _change(database, f"alter table remand.{name} add constraint within_period {check}")
         if not standing or not standing[0][0]:
-            # Takes its time, and lets everybody work: no turn is taken for it.
+            # Takes long, but blocks nobody: it need not wait for its turn.
             with database.begin() as connection:
                 limit_wait(connection, LOCK_TIMEOUT_SECONDS)
                 connection.exec_driver_sql(f"alter table remand.{name} validate constraint within_period")
@@ -259,9 +259,9 @@ def _change(database: Database, ddl: str) -> None:
 def hand_over(
     database: Database, run: Run, looked: PeriodInspection, before: Sums, hold_seconds: float, *, attach: bool
 ) -> Handed:
-    """Let a live period change hands, as a look found it; who stays goes to the default partitions.
+    """Move a live period to the archive, as `look` found it; what stays goes to the default partitions.
 
-    `attach` false: it has nothing but those, so its tables are dropped. `before`: the sums of who goes.
+    `attach` false: all its workflows stay, so its tables are dropped. `before`: the sums of what goes.
 
     Transaction: own, one for all. Everybody waits meanwhile, for `hold_seconds` at most.
     """
@@ -282,7 +282,7 @@ def hand_back(
     hold_seconds: float,
     record: Callable[[Connection], None] | None = None,
 ) -> Handed:
-    """Let a whole period of the archive become live again, with at most `most` that stayed live of it.
+    """Make a whole period of the archive live again, together with at most `most` workflows that stayed live.
 
     `record` writes down who decided it, in the same transaction.
 
@@ -340,7 +340,7 @@ def begin_period(database: Database, period: Period) -> None:
 
 
 def between(starts_at: datetime | None, ends_at: datetime | None) -> Between:
-    """Return the ids between which the workflows of a stretch of time lie; None: it has no such end."""
+    """Return the ids between which the workflows of a stretch of time lie; None: no bound on that side."""
     low = _FIRST if starts_at is None else UUID(int=first_id_at(starts_at).int - 1)
     return low, _LAST if ends_at is None else first_id_at(ends_at)
 
@@ -364,7 +364,7 @@ def move_batch(
     limit: int,
     now: datetime | None,
 ) -> Batched | None:
-    """Copy workflows of a live partition to the archive and delete them; None: nothing is left to go.
+    """Copy workflows of a live partition to the archive and delete them; None: none is left to move.
 
     What it moved is added to the run's row.
 
@@ -385,7 +385,7 @@ def move_batch(
 
 
 def due_of(database: Database, partition: str, between: Between, rule: Rule, limit: int) -> list[UUID]:
-    """Return the first workflows of a live partition that a batch may take. Transaction: own; no lock."""
+    """Return the first workflows of a live partition that a batch may move. Transaction: own; no lock."""
     rows = database.call(
         f"select flow.id from remand.workflows_{partition} flow"
         " where flow.id > %s and flow.id < least(%s, remand.uuid7_floor(%s))"
@@ -437,7 +437,7 @@ def _clock(connection: Connection) -> datetime:
 
 @contextmanager
 def _checking() -> Iterator[None]:
-    """Turn what the functions say of a mismatch into our error."""
+    """Translate a mismatch that the SQL functions report into `ArchiveMismatch`."""
     try:
         yield
     except sa.exc.DBAPIError as error:
@@ -451,7 +451,7 @@ def _told(error: sa.exc.DBAPIError) -> Exception:
 
 
 def mismatch(told: str) -> ArchiveMismatch:
-    """Return the error that says what did not come out as it went in."""
+    """Return the error that says which counts or sums differ after a move."""
     return ArchiveMismatch(
         f"the move was taken back: {told}",
         hint="look at the log of Postgres and at its disks; nothing is lost",

@@ -31,7 +31,7 @@ State = tuple[Any, ...]
 
 @contextmanager
 def frozen(database: Database) -> Iterator[Connection]:
-    """Open a transaction that sees one state of the archive, whatever is moved meanwhile. Reads only."""
+    """Open a transaction that sees one state of the archive while others move rows. Reads only."""
     with database.begin() as connection:
         connection.exec_driver_sql("set transaction isolation level repeatable read, read only")
         yield connection
@@ -51,7 +51,7 @@ def lines(connection: Connection, table: str, of: str) -> Iterator[str]:
 
 
 def state_of(database: Database, period: str) -> State:
-    """Return what changes when the period does. Transaction: own."""
+    """Return a value that changes when the period does. Transaction: own."""
     return tuple(database.call(_STATE, (period,))[0])
 
 
@@ -62,10 +62,10 @@ def drop(
     state: State,
     record: Callable[[Connection], None],
 ) -> bool:
-    """Drop the tables of a period, or empty those of none; False: it has changed since `state` was read.
+    """Drop a period's tables, or empty the default ones; False: it has changed since `state` was read.
 
     The identities of its workflows go with it, and `record` writes down who decided it, in the same
-    transaction. Live work waits for nothing, but for submits that repeat such an identity or an old id.
+    transaction. Live work does not wait, except submits that repeat such an identity or an old id.
 
     Raises:
         Busy: others read the archive all the time; nothing was changed.
@@ -89,5 +89,5 @@ def drop(
 
 
 def default_tables() -> tuple[str, ...]:
-    """Return the tables of what the archive has no period for."""
+    """Return the archive's default tables, for workflows that it has no period for."""
     return tuple(f"{table}_archive_default" for table in PARTITIONED)

@@ -18,7 +18,7 @@ from app.store.tables import archive_runs
 Kind = Literal["archive", "restore", "export", "drop"]
 Path = Literal["period", "batch"]
 DEFAULT = "default"
-"""What belongs to no period."""
+"""The name for workflows that belong to no period."""
 _COLUMNS = tuple(column.name for column in archive_runs.columns)
 _ADDED = ("workflows", "steps", "attempts", "history", "stayed", "checksum")
 _SELECT = ", ".join(f'"{name}"' for name in _COLUMNS)
@@ -117,7 +117,7 @@ def counted(run: Run, moved: Sums) -> Run:
 
 
 def add_run(connection: Connection, run: Run) -> None:
-    """Write a run down, or add to it what another transaction of it moved. Transaction: joins."""
+    """Record a run, or add to it what another of its transactions moved. Transaction: joins."""
     connection.exec_driver_sql(_ADD, asdict(run))
 
 
@@ -127,7 +127,7 @@ def note_size(database: Database, run: Run, bytes_: int) -> None:
 
 
 def note_verified(database: Database, run: Run, at: datetime) -> None:
-    """Write down that what a run moved was found again. Transaction: own. Idempotent."""
+    """Record that all rows a run moved were found again. Transaction: own. Idempotent."""
     database.call(
         "update remand.archive_runs set verified_at = %s where id = %s and verified_at is null", (at, run.id)
     )
@@ -162,7 +162,7 @@ def list_page(database: Database, *, after: str | None = None, limit: int = 50) 
 
 
 def last_export(connection: Connection, period: str) -> Run | None:
-    """Return the newest export of a period. Transaction: joins."""
+    """Return the latest export of a period. Transaction: joins."""
     row = connection.exec_driver_sql(
         f"select {_SELECT} from remand.archive_runs where kind = 'export' and period = %s"
         " order by id desc limit 1",
@@ -191,7 +191,7 @@ def statistics(database: Database) -> list[ArchivedPeriod]:
 
 
 def unexported(database: Database) -> list[str]:
-    """Return the periods that hold what came after their last export had begun. Transaction: own."""
+    """Return the periods that received rows after their last export had begun. Transaction: own."""
     rows = database.call(
         "select r.period from remand.archive_runs r join remand.v_archive_statistics s on s.period = r.period"
         " where s.workflows > 0 group by r.period, s.starts_at"
@@ -203,7 +203,7 @@ def unexported(database: Database) -> list[str]:
 
 
 def is_verified(database: Database, run: Run) -> bool:
-    """Return whether somebody found again what a run moved. Transaction: own."""
+    """Return whether the rows that a run moved were found again. Transaction: own."""
     rows = database.call("select verified_at is not null from remand.archive_runs where id = %s", (run.id,))
     return bool(rows and rows[0][0])
 

@@ -1,4 +1,4 @@
-"""Array literals for the hot path: one constant for Postgres to read instead of an expression an element.
+"""Array literals for the hot path: Postgres reads one constant instead of one expression for each element.
 
 Values go as one parameter, which the driver quotes like any text.
 """

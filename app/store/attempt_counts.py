@@ -1,7 +1,7 @@
-"""Counts of attempts, failures and retries, a second each: what breakers and retry budgets are judged by.
+"""Counts of attempts, failures and retries for each second: the input of breakers and retry budgets.
 
-Not a record: workers add what they ran about once a second, and a process that dies takes its last second
-along.
+The counts are not exact: workers add what they ran about once a second, and a process that dies loses its
+last second.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Counts:
 
     attempts: int = 0
     failures: int = 0
-    """Those that speak against the dependency."""
+    """Failures that count against the dependency."""
     retries: int = 0
 
 

@@ -101,7 +101,7 @@ def list_page(
 
 
 def _total(database: Database, wanted: Filter) -> int | None:
-    # What an index answers alone; a subject has one only together with its kind.
+    # Conditions that an index answers alone; the index of subjects needs their kind as well.
     kind = wanted.kind if wanted.subject is not None else None
     subject = wanted.subject if wanted.kind is not None else None
     among = replace(wanted, verb=None, kind=kind, subject=subject)
@@ -123,7 +123,7 @@ def _matching(wanted: Filter) -> list[sa.ColumnElement[bool]]:
             else columns.verb == wanted.verb
         )
     if wanted.since is not None:
-        # Ids are in order of the time of whoever made them: the index on them ends the scan.
+        # Ids are ordered by the clock of the process that made them: the index on ids ends the scan.
         conditions += [columns.at >= wanted.since, columns.id >= first_id_at(wanted.since - _CLOCKS_DIFFER)]
     return conditions
 

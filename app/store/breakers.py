@@ -22,7 +22,7 @@ _SIZES = (
     "(select count(*) from remand.run_queue q where q.dependency = b.name and q.gate = 'held'),"
     "(select count(*) from remand.run_queue q where q.dependency = b.name and q.gate = 'passed')"
 )
-# Counts from before a breaker closed are of the outage that is over.
+# Counts from before a breaker closed belong to the outage that is over.
 _JUDGED = f"""
 select g.name, coalesce(sum(t.attempts), 0)::int, coalesce(sum(t.failures), 0)::int, {_COLUMNS}
   from unnest(cast(:names as text[]), cast(:windows as float[])) g(name, seconds)
@@ -108,7 +108,7 @@ def lock(connection: sa.Connection, name: str, *, wait: bool = True) -> Breaker 
 
 
 def move(connection: sa.Connection, name: str, step: Move, *, by: str, now: datetime) -> bool:
-    """Move a breaker if it still stands where the move begins. Transaction: joins."""
+    """Move a breaker if it is still in the state where the move begins. Transaction: joins."""
     return bool(
         connection.scalar(
             sa.text(
@@ -144,7 +144,7 @@ def count_probes(connection: sa.Connection, name: str, succeeded: int) -> None:
 
 
 def probes_out(connection: sa.Connection, name: str, queues: Sequence[str]) -> int:
-    """Return how many attempts it let through that have not ended, but for what waits in other queues.
+    """Return how many attempts it let through that have not ended, except those waiting in other queues.
 
     Transaction: joins.
     """
@@ -181,7 +181,7 @@ def release_held(
     now: datetime,
     probing: Sequence[str] | None = None,
 ) -> tuple[int, list[str]]:
-    """Let held steps through; return how many and the queues that got work. Transaction: joins.
+    """Release held steps; return how many and the queues that got work. Transaction: joins.
 
     `probing`: as probes, those of these queues that were tried least.
     """

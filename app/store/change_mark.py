@@ -1,4 +1,4 @@
-"""Whether anything changed: a few numbers that differ when it did. One short query, whatever there is."""
+"""Tell whether anything changed: a few numbers that differ after a change. Reads them by one short query."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ select (select last_value from remand.history_seq),
 
 
 def take(database: Database) -> tuple[object, ...] | None:
-    """Return the numbers; None while the database is away, which is a change, too. Transaction: own."""
+    """Return the numbers; None if the database is unreachable, which counts as a change. Transaction: own."""
     try:
         return tuple(database.call(_PULSE)[0])
     except NOT_NOW:

@@ -1,7 +1,7 @@
 """The one door to Postgres: pools, workers, health checks, migrations and tests open connections here.
 
-Whatever role, database or environment say of encodings and formats, a connection of ours has what the
-product's SQL and the driver count on. Imports little: health checks run it every few seconds.
+Whatever encodings and formats the role, the database or the environment set, a connection opened here has
+those that Remand's SQL and the driver rely on. Imports little: health checks run it every few seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KEYWORDS: Final = {
     "keepalives_count": "3",
 }
 _TIMEOUTS: Final = {"statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0"}
-"""What is too slow for others is not for us: our statements have limits of their own. A URL may say more."""
+"""Timeouts of role or database are lifted: our statements have their own limits. A URL may set others."""
 _FORMATS: Final = {
     "timezone": "UTC",
     "datestyle": "ISO",
@@ -38,9 +38,9 @@ _FORMATS: Final = {
     "search_path": "pg_catalog,pg_temp",
     "default_transaction_isolation": r"read\ committed",
 }
-"""Nothing of ours may be read otherwise; `search_path`: nobody's function stands before Postgres' own."""
+"""Settings that our code relies on; `search_path`: no user's function may shadow one of Postgres."""
 _REPORTED: Final = {"TimeZone": "UTC", "IntervalStyle": "postgres", "standard_conforming_strings": "on"}
-"""Of these the server says by itself what holds; the environment ($PGTZ), or a pooler, may have its way."""
+"""The server reports these by itself, as the environment ($PGTZ) or a pooler may change them."""
 _NO_OPTIONS = re.compile(r"unsupported startup parameter|command-line options", re.IGNORECASE)
 _NO_DATABASE = re.compile(r'database "(?P<name>.*)" does not exist')
 

@@ -1,4 +1,4 @@
-"""Say how many rows a list has in all, without ever looking at more than a bound."""
+"""Count the rows of a list, up to a bound."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Find dead letters: pages of the newest, or of what is most urgent, and how many there are.
 
-Every page is a range of an index; the order of what is open, and of what people filter it by, has one each.
-Text, labels and whatever else has none is looked for among the newest rows, so a page may say that it is not
-sure to be the last.
+Every page is a range of an index: there is one for the order of open letters, and one for each common filter
+of them. Text, labels and other filters without an index are looked for among the newest rows, so a page may
+say that others may follow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Take workflows out of work: which steps hold them up, and the move of these to error."""
+"""Take workflows out of work: find the steps that hold them up, and move those steps to error."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def lock_still(connection: sa.Connection, limit: int, but: Collection[UUID] = ()
     if not found:
         return []
     held = list(connection.scalars(_LOCK, {"ids": found, "now": None}))
-    # Somebody may have moved them on before they were locked.
+    # Others may have moved them on before they were locked.
     return list(connection.scalars(_STILL, {"ids": held, **given}))
 
 

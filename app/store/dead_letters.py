@@ -90,7 +90,7 @@ ROW_COLUMNS = tuple(column.name for column in fields(LetterRow))
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The letter before of a step: how it was closed, if it is."""
+    """The previous letter of a step, and how it was closed, if it is."""
 
     id: UUID
     requeues: int
@@ -100,7 +100,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A letter that is to go back by itself now."""
+    """A letter that is due to be requeued automatically."""
 
     id: UUID
     workflow_id: UUID
@@ -209,11 +209,11 @@ def newest_of_steps(
 
 
 def take_due(connection: sa.Connection, now: datetime, limit: int, but: Collection[UUID] = ()) -> list[Due]:
-    """Lock the workflows, then the letters, that are to go back by themselves. Transaction: joins.
+    """Lock the workflows, then the letters, that are due to be requeued automatically. Transaction: joins.
 
     None of the workflows in `but`.
 
-    Workflows that others hold are left for the next time, and so is what somebody has taken.
+    Skips workflows that others have locked, and letters that somebody has claimed.
     """
     columns = dead_letters.c
     is_due = sa.and_(columns.requeue_at <= now, columns.status == "pending")
@@ -240,7 +240,7 @@ def take_due(connection: sa.Connection, now: datetime, limit: int, but: Collecti
 
 
 def insert_letters(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> set[UUID]:
-    """Open entries; return the ids of those that are stored: not those of what was moved before.
+    """Open entries; return the ids of those that were stored, without those that existed before.
 
     `rows`: values by column, the same columns in each; `snapshot` is the text of a JSON object.
 
@@ -261,7 +261,7 @@ def _row_text(row: Mapping[str, Any]) -> str:
 
 
 def _of_a_size(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Part texts so that no statement is too large for the server, however large the snapshots are."""
+    """Split texts so that no statement is too large for the server, even with large snapshots."""
     some: list[str] = []
     room = AT_ONCE_CHARACTERS
     for text in texts:
@@ -275,7 +275,7 @@ def _of_a_size(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def renew_snapshots(connection: sa.Connection, snapshots: Mapping[UUID, str]) -> None:
-    """Give entries that the caller has locked another snapshot, as JSON text. Transaction: joins."""
+    """Replace the snapshots (JSON text) of entries that the caller has locked. Transaction: joins."""
     if snapshots:
         arguments = {"ids": list(snapshots), "snapshots": list(snapshots.values())}
         connection.execute(_RENEW, arguments)

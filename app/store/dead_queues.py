@@ -1,6 +1,6 @@
-"""Dead queues, and what is set for plain queues: where dead letters lie.
+"""Dead queues, which hold dead letters, and the settings of plain queues.
 
-Who changes what is named how holds `lock`: rules that look both ways are then true when they are committed.
+Code that changes names holds `lock`, so that rules between names of both kinds still hold at commit.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DeadQueue:
 
 
 def lock(connection: Connection, *, shared: bool = False) -> None:
-    """Let nobody else change names of dead queues (not shared: nor publish). Transaction: joins."""
+    """Keep others from changing dead queues' names (not shared: from publishing, too). Transaction: joins."""
     kind = "_shared" if shared else ""
     connection.execute(sa.text(f"select pg_advisory_xact_lock{kind}({_LOCK})"))
 
@@ -72,13 +72,13 @@ def exists(connection: Connection, name: str) -> bool:
 
 
 def step_queues_among(connection: Connection, names: Sequence[str]) -> list[str]:
-    """Return those names that published templates' steps have as queue. Transaction: joins."""
+    """Return the given names that are queues of steps of published templates. Transaction: joins."""
     query = sa.select(template_steps.c.queue).where(template_steps.c.queue.in_(names)).distinct()
     return sorted(connection.scalars(query))
 
 
 def dead_queues_among(connection: Connection, names: Sequence[str]) -> list[str]:
-    """Return those names that dead queues have. Transaction: joins."""
+    """Return the given names that are names of dead queues. Transaction: joins."""
     return sorted(connection.scalars(sa.select(dead_queues.c.name).where(dead_queues.c.name.in_(names))))
 
 
@@ -99,7 +99,7 @@ def create(
 def locked(connection: Connection, name: str) -> tuple[str, int | None] | None:
     """Lock a dead queue and return description and limit; None: there is none. Transaction: joins.
 
-    Who opens letters in it waits, or is waited for.
+    Transactions that open letters in it wait for this lock, or this call waits for them.
     """
     columns = dead_queues.c
     query = sa.select(columns.description, columns.size_limit).where(columns.name == name).with_for_update()
@@ -118,7 +118,7 @@ def delete(connection: Connection, name: str) -> None:
 
 
 def point(connection: Connection, queue: str, dead_queue: str | None, *, by: str, now: datetime) -> None:
-    """Let letters of a plain queue go to a dead queue; None: where others go. Transaction: joins."""
+    """Send letters of a plain queue to a dead queue; None: to the default one. Transaction: joins."""
     values = {"dead_queue": dead_queue, "at": now, "by": by}
     statement = insert(queue_settings).values(queue=queue, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["queue"], set_=values))
@@ -135,7 +135,7 @@ def expiry_of(connection: Connection, queue: str) -> float | None:
 
 
 def let_expire(connection: Connection, queue: str, seconds: float | None, *, by: str, now: datetime) -> None:
-    """Let workflows that begin in a plain queue expire at an age; None: they do not. Transaction: joins."""
+    """Set the age at which workflows that begin in a plain queue expire; None: never. Transaction: joins."""
     values = {"expire_after_seconds": seconds, "at": now, "by": by}
     statement = insert(queue_settings).values(queue=queue, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["queue"], set_=values))
@@ -150,7 +150,7 @@ def held_letters(connection: Connection, name: str) -> int:
 def move_letters(connection: Connection, name: str, target: str) -> int:
     """Move every letter, and every queue that points there, to another dead queue. Transaction: joins.
 
-    Letters are locked in order of id, as everybody does.
+    Letters are locked in order of id, as everywhere.
     """
     columns = dead_letters.c
     ids = sa.select(columns.id).where(columns.dead_queue == name).order_by(columns.id).with_for_update()
@@ -175,8 +175,8 @@ def naming_templates(connection: Connection, name: str) -> list[str]:
 def places(connection: Connection, wanted: Sequence[tuple[str | None, str]], otherwise: str) -> list[str]:
     """Return the dead queue of each (named by the template, queue of the step).
 
-    The template's, else the queue's, else `otherwise`, which also takes what names a deleted one. None can be
-    deleted before the transaction ends.
+    It is the template's, else the queue's, else `otherwise`, which also replaces a deleted dead queue. The
+    returned queues cannot be deleted before the transaction ends.
     Transaction: joins.
     """
     given = {

@@ -1,4 +1,4 @@
-"""What somebody who looks for trouble asks the database: who is alive, what waits."""
+"""Queries for troubleshooting: which workers are alive, and what waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.store.sweeping import Limits
 from app.store.workers import COLUMNS, WorkerRow
 
 _LIVE = f"select {COLUMNS} from remand.live_workers(%s, %s, %s, %s) order by hostname, started_at"
-# The instant is asked once: in a plain sub-select Postgres may ask it again for each row, a group for each.
+# The instant is read once: in a plain sub-select Postgres may read it again for each row and group.
 _WAITING = """
 with n as materialized (select coalesce(%s, clock_timestamp()) t)
 select q.queue,
@@ -35,15 +35,15 @@ class Waiting:
 
     queue: str
     ready: int
-    """May be claimed."""
+    """Steps that may be claimed."""
     failed: int
     """Attempts that a worker of this retry queue decides on."""
     waiting: int
-    """For their back-off."""
+    """Steps that wait for their back-off."""
     held: int
-    """By breakers."""
+    """Steps held by breakers."""
     claimed: int
-    """A worker has them."""
+    """Steps that a worker has claimed."""
     due: int
     """Of the ready, failed and waiting: those whose instant has come."""
     oldest_seconds: float | None

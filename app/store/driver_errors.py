@@ -1,7 +1,7 @@
-"""How a call to Postgres ends that did not do what it was to: one table for all who translate it.
+"""Why a call to Postgres failed: one table for all code that translates the driver's errors.
 
-What is not in it speaks against nobody's value and for no other try: a missing function, an error
-raised by somebody's trigger, a mistake of ours. Source: PostgreSQL, appendix A.
+An error that is not in the table says neither that a value is wrong nor that another try may succeed: a
+missing function, an error raised by a user's trigger, a bug of Remand. Source: PostgreSQL, appendix A.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Ending(StrEnum):
     """What a failed call says."""
 
     AWAY = "away"
-    """Nothing can be stored just now, whatever it is: wait, and call again."""
+    """Nothing can be stored at present: wait, and call again."""
     BUSY = "busy"
-    """This statement was taken back; the next try may do, and another statement may do at once."""
+    """This statement was rolled back; the next try may succeed, and another statement may succeed at once."""
     RIGHT = "right"
     """This role may not do it; a person must grant it."""
     VALUE = "value"
@@ -62,7 +62,7 @@ SQLSTATES: Final[Mapping[str, How]] = {
     "3D000": How(Ending.AWAY, drops=True, hint="there is no such database: check its name"),
     "42501": How(Ending.RIGHT),
     "40": _BUSY,  # serialization failure, deadlock
-    "40003": _LOST,  # nobody knows whether it was done
+    "40003": _LOST,  # it is unknown whether it was done
     "53": How(Ending.AWAY, hint="the server lacks what it needs: look at its disk and its log"),
     "53100": How(Ending.AWAY, hint="a disk of the server is full: make room there"),
     "53200": How(Ending.BUSY, hint="the server lacks the memory for this statement"),
@@ -80,7 +80,7 @@ SQLSTATES: Final[Mapping[str, How]] = {
 """By SQLSTATE; a class (two letters) stands for all of it that has no row of its own."""
 
 _SILENT: Final = (psycopg2.OperationalError, psycopg2.InterfaceError, psycopg2.InternalError)
-"""Classes that without an SQLSTATE, so without a word of the server, speak of the connection."""
+"""Classes that, without an SQLSTATE and so without an answer of the server, report a lost connection."""
 
 
 def _codes_of_classes() -> Iterator[tuple[type[psycopg2.Error], str]]:
@@ -95,9 +95,9 @@ _CODE_OF: Final[Mapping[type[psycopg2.Error], str]] = dict(_codes_of_classes())
 
 
 def ending_of(error: BaseException, *, is_closed: bool = False) -> How | None:
-    """Return what an error of the driver or of SQLAlchemy says; None: nothing that is in the table.
+    """Return the ending for an error of the driver or of SQLAlchemy; None: the table has none.
 
-    `is_closed`: the connection was found closed after it, which settles the matter whatever the error.
+    `is_closed`: the connection was found closed after the error; then the error itself does not matter.
     """
     if isinstance(error, sa.exc.TimeoutError):
         return How(Ending.AWAY, hint="all connections of this process are in use")

@@ -17,17 +17,17 @@ from remand.redact import redact_text
 def said(error: BaseException) -> str:
     """Return what the server said, in one line, without what it was sent."""
     if not isinstance(error, psycopg2.Error) or error.pgcode is None:
-        # Of the connection, not of a statement: no value was sent.
+        # An error of the connection, not of a statement: no value was sent.
         return redact_text(" ".join(str(error).split())) or type(error).__name__
     words = error.diag.message_primary or str(error).partition("\n")[0]
     if error.pgcode.startswith("22"):
-        # Of data these words quote the value itself.
+        # Messages of data errors quote the value itself.
         words = re.sub(r'".*"', '"…"', words, flags=re.DOTALL)
     return redact_text(" ".join(words.split()))
 
 
 def cleaned(error: Any) -> Any:
-    """Return an error of driver or SQLAlchemy of the same class and code, with nothing it was sent."""
+    """Return an error of the same class and code, without the values that were sent."""
     if isinstance(getattr(error, "orig", None), psycopg2.Error):
         error.orig = cleaned(error.orig)
         error.args = (f"({type(error.orig).__name__}) {error.orig}",)

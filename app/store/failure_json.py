@@ -1,4 +1,4 @@
-"""How a failure is stored: as JSON, which is written and read here and nowhere else."""
+"""How a failure is stored: as JSON, which only this module writes and reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write(failure: Failure) -> str:
 
 
 def read(stored: Any) -> tuple[Failure, Exception | None]:
-    """Return a stored failure, and None; or as much of it as can be read, and what is wrong with it."""
+    """Return a stored failure and None, or the readable parts of it and what is wrong with the rest."""
     try:
         return Failure.from_json(stored), None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -23,7 +23,7 @@ def read(stored: Any) -> tuple[Failure, Exception | None]:
 
 
 def _salvage(stored: Any) -> Failure:
-    """Take each part that has the type it should have; where one has not, say that it could not be read."""
+    """Keep each part that has the expected type; say of any other part that it could not be read."""
     unread = capture(RuntimeError("what was stored of this failure cannot be read")).to_json()
     known = _of_same_type(stored, unread)
     verdict = _of_same_type(known.get("classification"), unread["classification"])

@@ -1,4 +1,4 @@
-"""Failed attempts on their way: taken by the worker of their retry queue, decided, applied."""
+"""Failed attempts: the worker of their retry queue takes them, decides, and applies the decision."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DecidedRetry:
     latest: datetime | None = None
     """Not to be put off beyond this; None: no such limit."""
     put_off: timedelta = timedelta(0)
-    """By how much it is due later than its policy says, for want of budget."""
+    """By how much it is due later than its policy says, because the budget is used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def postpone_first(connection: sa.Connection, queue: str, *, until: datetime) ->
 def schedule_retries(
     connection: sa.Connection, retries: Sequence[DecidedRetry], *, by: str, now: datetime
 ) -> list[str]:
-    """Let steps wait until they are due; return the queues that got work at once. Transaction: joins."""
+    """Schedule steps for their due instants; return the queues that got work at once. Transaction: joins."""
     rows = connection.execute(
         sa.text(
             "select * from remand.schedule_retries("

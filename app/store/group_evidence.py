@@ -52,7 +52,7 @@ def hosts(database: Database, group_id: UUID) -> dict[str, int]:
 
 
 def other_hosts(database: Database, queue: str, host: str) -> list[str]:
-    """Return hosts of live workers of a queue, but that one. Transaction: own."""
+    """Return the hosts of live workers of a queue, except the given host. Transaction: own."""
     rows = database.call(
         "select distinct split_part(hostname, '@', 2) from remand.workers"
         " where stopped_at is null and %s = any(queues) and split_part(hostname, '@', 2) <> %s order by 1",
@@ -86,7 +86,7 @@ def inputs_that_went_well(database: Database, namespace: str, template: str) -> 
 def openings(
     database: Database, handler: str, step: str, earliest: datetime, latest: datetime
 ) -> list[Opening]:
-    """Return openings of the breakers that a step minds, between two instants. Transaction: own."""
+    """Return openings of the breakers that apply to a step, between two instants. Transaction: own."""
     return database.read(
         Opening,
         "select m.name, m.at, m.reason from remand.breaker_moves m where m.to_state = 'open'"

@@ -89,10 +89,10 @@ def ensure_groups(connection: sa.Connection, causes: Iterable[Cause], now: datet
 
 
 def reopen(connection: sa.Connection, letter_id: UUID, now: datetime) -> list[Reopened]:
-    """Open a resolved group again, of a letter that was opened again. Transaction: joins."""
+    """Open a resolved group again because one of its letters was opened again. Transaction: joins."""
     table = dead_letter_groups.c
     of = sa.select(dead_letters.c.group_id).where(dead_letters.c.id == letter_id).scalar_subquery()
-    # Locked before it is looked at: who resolves it now either saw the letter or is seen here.
+    # Locked before it is read: a concurrent resolve either saw the letter or is seen here.
     query = sa.select(table.id, table.state).where(table.id == of).with_for_update(key_share=True)
     group = connection.execute(query).one()
     return _reopen(connection, [group.id], now) if group.state == GroupState.RESOLVED else []
@@ -100,7 +100,7 @@ def reopen(connection: sa.Connection, letter_id: UUID, now: datetime) -> list[Re
 
 def _known(connection: sa.Connection, wanted: Iterable[str]) -> dict[str, Any]:
     table = dead_letter_groups.c
-    # The foreign key's lock, a little earlier: who resolves a group waits for letters on their way.
+    # The foreign key's lock, taken a little earlier: resolving a group waits for letters being opened.
     rows = connection.execute(
         sa.select(table.fingerprint, table.id, table.state, table.letters)
         .where(table.fingerprint.in_(list(wanted)))

@@ -1,4 +1,4 @@
-"""Keep workflows from those who choose and move in one statement: what somebody holds, they skip."""
+"""Lock workflows against statements that both select and move workflows: these skip locked rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ select from remand.run_queue where workflow_id = any(%s) order by workflow_id, s
 
 @contextmanager
 def holding(database: Database, workflow_ids: Collection[UUID]) -> Iterator[None]:
-    """Hold workflows and what is queued of them, but what others hold already. Waits for nobody.
+    """Lock workflows and their run queue rows, except those that others have locked. Never waits.
 
     Transaction: own, on a connection beside the pool, for as long as the caller acts.
     """

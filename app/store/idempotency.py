@@ -1,4 +1,4 @@
-"""Requests with an Idempotency-Key: who acts on one, and what was answered."""
+"""Requests with an Idempotency-Key: which request acts, and what it was answered."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from app.store.ids import new_id
 from app.store.session import Database
 
 BUSY_SECONDS = 60.0
-"""How long one request may take before its repetition acts in its place."""
+"""How long a request may take; after that a repetition acts in its place."""
 
-# What is older than a day goes with each request that comes, more of it than comes.
+# Each new request deletes several keys that are older than a day, so the table does not grow.
 _TAKE = """
 delete from remand.idempotency_keys where (caller, key) in (
   select caller, key from remand.idempotency_keys

@@ -30,7 +30,7 @@ def first_id_at(instant: datetime) -> UUID:
 
 
 def instant_of(one: UUID) -> datetime:
-    """Return when a UUIDv7 was made, to the millisecond; one beyond our range as its end."""
+    """Return when a UUIDv7 was made, to the millisecond; beyond our range, the end of the range."""
     return min(datetime.fromtimestamp(min(one.int >> 80, 10**14) / 1000, UTC), LATEST)
 
 
@@ -83,7 +83,7 @@ def find_id(
     except ValueError:
         raise missing(f"{typed!r} is no id of a {noun}") from None
     bounds = _bound(text, "0"), _bound(text, "f")
-    # Each once: one may change tables between two statements.
+    # Each id once: a row may change tables between two statements.
     rows = list(
         dict.fromkeys(
             row

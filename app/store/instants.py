@@ -1,7 +1,8 @@
 """Read instants as Python can show them, whatever Postgres holds.
 
-Postgres knows years that Python does not, and 'infinity'. What came in before every door refused such values,
-or by somebody's own SQL, is read as the end of the range: one row must not break the pages that show it.
+Postgres knows years that Python does not, and 'infinity'. Such a value, stored before every interface
+refused it or by a user's own SQL, is read as the end of the range: one row must not break the pages that
+show it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _read: Any = psycopg2.extensions.PYDATETIMETZ
 
 
 def install() -> None:
-    """Read every timestamptz of this process so. Idempotent."""
+    """Use this reading for every timestamptz of this process. Idempotent."""
     kind = psycopg2.extensions.new_type((_TIMESTAMPTZ_OID,), "INSTANT", read)
     psycopg2.extensions.register_type(kind)
 
@@ -37,6 +38,6 @@ def read(text: Any, cursor: Any) -> datetime | None:
         # What the driver makes of the infinities.
         return EARLIEST if text.startswith("-") else LATEST
     if _FIRST_YEAR < instant.year < _LAST_YEAR:
-        # Each claim reads one: two comparisons of what has an offset would cost more than reading it.
+        # Each claim reads an instant: two comparisons of aware instants would cost more than reading one.
         return instant
     return min(max(instant, EARLIEST), LATEST)

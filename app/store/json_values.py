@@ -1,6 +1,6 @@
-"""How JSON comes out of Postgres, which holds what Python does not read: numbers of more than 4 300 digits.
+"""How JSON is read from Postgres, which stores numbers that Python refuses: those of more than 4 300 digits.
 
-Whoever shows them shows that; only what a step is to work on must be read as it is, or not at all.
+A page shows a text in place of such a value. What a step works on must be read exactly, or not at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ DEEP: Final = "[nested too deeply to be read]"
 
 
 class _Unread(threading.local):
-    """How often this thread met what it could not read."""
+    """How often this thread met a value that it could not read."""
 
     count = 0
 
@@ -42,7 +42,7 @@ def read(text: str) -> Any:
 
 
 def unread() -> int:
-    """Return how often this thread met what it could not read: more than before says that it just did."""
+    """Return how often this thread met a value that it could not read: a higher number means a new one."""
     return _unread.count
 
 

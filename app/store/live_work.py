@@ -1,4 +1,4 @@
-"""How the site stands, for an overview. Reads live work and recent counts only."""
+"""The state of the site, for an overview. Reads live work and recent counts only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 from app.domain.states import FINAL_WORKFLOW_STATES, WorkflowState
 from app.store.session import Database
 
-# In the words of the index of live workflows: Postgres does not know which states a list holds.
+# Spelled as in the index of live workflows: Postgres does not know which states a list parameter holds.
 _OPEN = "state not in ('complete', 'error', 'cancelled', 'resolved_manually')"
 _LIVE = [str(one) for one in WorkflowState if one not in FINAL_WORKFLOW_STATES]
 
@@ -36,7 +36,7 @@ class IdleWorkflow:
 def ended_lately(database: Database, since: datetime, until: datetime, stretch_seconds: int) -> list[Stretch]:
     """Return what ended in each stretch of time between two instants, oldest first; it is kept for minutes.
 
-    The first begins no later than `since`, the last holds `until`; those without anything are there, too.
+    The first begins no later than `since`, the last contains `until`; empty stretches are included.
     Transaction: own.
     """
     rows = database.call(
@@ -53,7 +53,7 @@ def ended_lately(database: Database, since: datetime, until: datetime, stretch_s
 
 
 def longest_standing(database: Database, limit: int) -> list[IdleWorkflow]:
-    """Return the live workflows that moved least lately, those that wait for a person left out.
+    """Return the live workflows that have not moved for longest, without those that wait for a person.
 
     Transaction: own.
     """

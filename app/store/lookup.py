@@ -1,4 +1,4 @@
-"""Find what has an id, of whatever noun, from what a person typed: bounded queries, whatever there is."""
+"""Find an object of any kind by the id that a person typed, with bounded queries."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from app.store.session import Database
 
 TABLES: Final = ("dead_letters", "dead_letter_groups", "redrives", "workers")
 _MOST: Final = 5
-"""Rows of a table that are found at most: more are too many to choose from."""
+"""The most rows found in one table: more are too many to choose from."""
 
 
 def ids_like(database: Database, typed: str, tables: Iterable[str]) -> list[tuple[str, UUID]]:
-    """Return table and id of what begins like the text, else of what ends so; five of a table at most.
+    """Return table and id of rows whose id begins with the text, else ends with it; five of a table at most.
 
-    An end, the short form that lists show, is looked for among the newest rows. Transaction: short own ones.
+    The end of an id, the short form that lists show, is looked for among the newest rows.
+    Transaction: short own ones.
     """
     try:
         low, high = id_range(typed)

@@ -1,4 +1,4 @@
-"""Make the tables of a period, without keeping live work waiting: for a lock briefly, or else not at all."""
+"""Make the tables of a period; live work waits only briefly for a lock, or the tables are not made."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TooMuch:
 
 
 class _RowsToMoveError(Exception):
-    """The lock is too weak: the transaction is rolled back."""
+    """Rows must move, and the lock is too weak for that: the transaction is rolled back."""
 
 
 def fallen_rows(database: Database, period: Period, limit: int) -> int:
@@ -73,8 +73,8 @@ def fallen_rows(database: Database, period: Period, limit: int) -> int:
 def make_period(database: Database, period: Period, now: datetime, patience: Patience) -> Made | TooMuch:
     """Make the tables of a period that are missing, with the rows that fell into the default partitions.
 
-    Where rows move, or may be coming in, the whole tables are locked: a statement that has looked up the
-    partitions before and waits for the default one would miss what was moved meanwhile, or be refused.
+    Where rows move, or may be inserted meanwhile, the whole tables are locked. Otherwise a statement that has
+    looked up the partitions, and waits for the default one, would miss the moved rows or be refused.
 
     Raises:
         Busy: others held a table all the time.

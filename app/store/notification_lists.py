@@ -1,4 +1,4 @@
-"""What people see of the outbox of notices, what they have sent again, and what is old enough to go."""
+"""The outbox of notices as people see it: list notices, send them again, delete old ones."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def list_page(
 
 
 def standings(database: Database, names: Sequence[str]) -> list[TargetStatus]:
-    """Return how targets fare: those named, and any that still has notices, by name. Transaction: own."""
+    """Return the status of targets by name: those given, and any that still has notices. Transaction: own."""
     return database.read(
         TargetStatus,
         """
@@ -143,9 +143,10 @@ def standings(database: Database, names: Sequence[str]) -> list[TargetStatus]:
 def send_again(
     connection: sa.Connection, target: str, message_ids: Sequence[UUID] | None, now: datetime
 ) -> int:
-    """Let messages that were given up be sent once more, all of a target or these; return the notices.
+    """Send given-up messages again, all of a target or those given; return the notices.
 
-    They keep their ids, for a target may have taken what it seemed to refuse. Transaction: joins.
+    They keep their ids, because a target may have received a message that it seemed to refuse.
+    Transaction: joins.
     """
     table = notifications.c
     connection.execute(
@@ -170,7 +171,7 @@ def message_of(database: Database, notification_id: UUID) -> tuple[str, UUID | N
 
 
 def grown_groups(connection: sa.Connection, targets: Sequence[str], least: int, limit: int) -> list[Grown]:
-    """Return the largest groups of open letters that none of the targets was told of at their size."""
+    """Return the largest groups of open letters whose size no target was told of yet."""
     rows = connection.execute(sa.text(_GROWN), {"least": least, "limit": limit, "targets": list(targets)})
     return read(Grown, rows)
 

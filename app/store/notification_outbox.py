@@ -1,7 +1,7 @@
 """The outbox of notices: rows made in the transaction of a fact, sent by a sweep, kept for a while.
 
-Rows that are sent together share a message. Who works for a target holds its row of `notification_targets`
-first, then the rows of the outbox.
+Rows that are sent together share a message. Lock order: the target's row of
+`notification_targets` first, then the rows of the outbox.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Settled:
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> int:
     """Store notices, each with its target, kind, subject_id, occurrence and payload; return how many are new.
 
-    In one order, so that two who store the same wait for each other and not in a circle.
+    Rows are stored in a fixed order, so that two transactions with the same notices do not deadlock.
     Transaction: joins. Idempotent: by (target, kind, subject_id, occurrence).
     """
     if not rows:
@@ -64,7 +64,7 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> int:
 def claim(
     connection: sa.Connection, target: str, now: datetime, lease: datetime, shown: int
 ) -> Claimed | None:
-    """Take the message that is due longest for a target, or put what is in none yet into a new one.
+    """Take the message of a target that has been due longest, or make one of notices that are in none yet.
 
     It is due again at `lease`, and nothing else goes to the target before, unless it is settled. None:
     nothing is due, or the target is not to be disturbed, or somebody else has it. Transaction: joins.
@@ -75,7 +75,7 @@ def claim(
         return None
     if not _take_target(connection, target, now):
         return None
-    # As the row of the target is held now: who had it before may have taken what was due.
+    # Read again now that the target's row is locked: its former holder may have taken what was due.
     first = connection.execute(
         sa.select(table.message_id).where(due).order_by(table.due_at, table.id).limit(1)
     ).first()
@@ -158,7 +158,7 @@ def failures_of(connection: sa.Connection, target: str) -> int:
 def settle(connection: sa.Connection, target: str, message_id: UUID, attempt: int, ended: Settled) -> bool:
     """Record what became of a try; the caller holds the target. Return whether it still counted.
 
-    One that came too late, when somebody else had begun the next, counts only if the message was delivered.
+    A try that ended after another process had begun the next one counts only if the message was delivered.
     Transaction: joins. Idempotent.
     """
     table = notifications.c

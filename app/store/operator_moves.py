@@ -30,7 +30,7 @@ def step_state(connection: sa.Connection, workflow_id: UUID, step: str) -> StepS
 def gating_breaker(
     connection: sa.Connection, workflow_id: UUID, step: str
 ) -> tuple[str, BreakerState] | None:
-    """Return the breaker that keeps a step of the run queue back, or would, and where it stands."""
+    """Return the breaker that holds back a step of the run queue, or would, and its state."""
     row = connection.execute(
         sa.text(
             "select b.name, b.state from remand.run_queue q join remand.breakers b on b.name = q.dependency"
@@ -90,12 +90,12 @@ def set_result(connection: sa.Connection, workflow_id: UUID, step: str, text: st
 
 
 def forget_failures(connection: sa.Connection, workflow_id: UUID, step: str) -> None:
-    """Start the counts of failures, and the time they may take, anew; attempts keep their numbers."""
+    """Reset the counts of failures and the start of their time limit; attempts keep their numbers."""
     _update(connection, "failures = 0, lost_attempts = 0, failing_since = null", workflow_id, step)
 
 
 def leave_queue(connection: sa.Connection, workflow_id: UUID, *steps: str) -> None:
-    """Take steps out of the run queue: whoever runs them has lost them."""
+    """Take steps out of the run queue: a worker that runs one of them loses its claim."""
     connection.execute(
         sa.text("delete from remand.run_queue where workflow_id = :id and step = any(:steps)"),
         {"id": workflow_id, "steps": list(steps)},
@@ -105,7 +105,7 @@ def leave_queue(connection: sa.Connection, workflow_id: UUID, *steps: str) -> No
 def move_place(
     connection: sa.Connection, workflow_id: UUID, step: str, *, queue: str | None, priority: int | None
 ) -> tuple[str, int]:
-    """Let a step run in another queue, or with another priority; return those it had."""
+    """Change a step's queue or priority; return the old ones."""
     before = connection.execute(
         sa.text("select queue, priority from remand.steps where workflow_id = :id and name = :step"),
         {"id": workflow_id, "step": step},
@@ -194,9 +194,9 @@ def wake(connection: sa.Connection, workflow_id: UUID, step: str, *, by: str, no
 def reopen(
     connection: sa.Connection, workflow_id: UUID, *, by: str, reason: str | None, now: datetime
 ) -> bool:
-    """Let a workflow that stands still for its failures go on; False if it does not stand still.
+    """Let a workflow that its failures have stopped go on; False if they have not.
 
-    A hold stays while a step is in error: what it withdrew waits until every failure is dealt with.
+    A hold stays while a step is in error: the steps it withdrew wait until every failure is dealt with.
     """
     connection.execute(
         sa.text(
@@ -227,7 +227,7 @@ def rearm_conditional(
     reason: str | None,
     now: datetime,
 ) -> None:
-    """Send back to pending what ran, or was skipped, because of how these steps had ended."""
+    """Send back to pending the steps that ran, or were skipped, because of how these steps had ended."""
     connection.execute(
         sa.text("select remand.rearm_conditional(:ids, :steps, :by, :reason, :now)"),
         {

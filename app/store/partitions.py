@@ -1,4 +1,4 @@
-"""The partitions of the live tables as the catalogue has them, and DDL that live work never waits for long.
+"""The partitions of the live tables in the catalogue, and DDL that never keeps live work waiting long.
 
 The table of a period is called `<table>_<name of the period>`; its bounds are the smallest UUIDv7 of the
 period's first instant and of the first instant after it.
@@ -26,7 +26,7 @@ from app.store.tables import PARTITIONED
 
 T = TypeVar("T")
 LOCK_TIMEOUT_SECONDS = 0.2
-"""Longest wait for a lock: everybody else waits behind whoever asks for an exclusive one."""
+"""Longest wait for a lock: all later requests queue behind one for an exclusive lock."""
 HOLD_SECONDS = 1.0
 """Longest statement once the lock is held."""
 ATTEMPTS = 5
@@ -64,13 +64,13 @@ class PartitionStatus:
     starts_at: datetime
     ends_at: datetime
     attached: bool
-    """True: to all four tables."""
+    """Whether it is attached to all four tables."""
     tables: tuple[str, ...]
     """The tables it is attached to."""
     workflows: int
-    """Estimate of the last analyze."""
+    """Rows, as the last analyze estimated them."""
     bytes: int
-    """Of all its tables, with indexes and TOAST."""
+    """The size of all its tables, with indexes and TOAST."""
 
     @property
     def period(self) -> Period:
@@ -117,7 +117,7 @@ def live_workflows(database: Database, names: Sequence[str]) -> dict[str, int]:
 
 
 def default_rows(database: Database, ends_at: datetime) -> list[DefaultRows]:
-    """Return what lies in the default partitions, before and from `ends_at` on. Transaction: own.
+    """Return what the default partitions hold from before `ends_at`, and from then on. Transaction: own.
 
     Reads by index, and no more than one row above `MANY` of each kind. A table without one is not named.
     """
@@ -138,7 +138,7 @@ def key_of(table: str) -> str:
 
 
 def bounds(expression: str | None) -> tuple[datetime | None, datetime | None]:
-    """Return the instants between which a partition lies, from the catalogue's words; None: it says none."""
+    """Return the instants between which a partition lies, from the catalogue's text; None: it has none."""
     found = _BOUNDS.fullmatch(expression or "")
     return (instant_of(UUID(found[1])), instant_of(UUID(found[2]))) if found else (None, None)
 
@@ -151,12 +151,12 @@ def change_tables(
     attempts: int = ATTEMPTS,
     pause: Callable[[float], None] = time.sleep,
 ) -> T:
-    """Run DDL in a transaction that waits for no lock longer than `wait_seconds`; try again if it had to.
+    """Run DDL in a transaction that waits for no lock longer than `wait_seconds`; try again after a timeout.
 
     One such change at a time: two sweeps, or a sweep and the archive, take turns. `act` may run repeatedly.
 
     Raises:
-        Busy: others held what it wants each time, or it never was its turn; nothing was changed.
+        Busy: others held the locks at each try, or its turn never came; nothing was changed.
 
     Transaction: own.
     """

@@ -40,7 +40,7 @@ def pause(connection: sa.Connection, queue: str, *, by: str, reason: str | None,
 def resume(connection: sa.Connection, queue: str, now: datetime) -> Pause | None:
     """End the pause of a queue and return it; None if it is not paused. Transaction: joins. Idempotent.
 
-    What waits in the queue is as young as if it had been submitted `now`.
+    The age of work that waits in the queue counts from `now`.
     """
     ended = read(
         Pause,
@@ -120,7 +120,7 @@ def resume_workflows(
 
 
 def withdraw_paused(database: Database, limit: int, now: datetime | None) -> int:
-    """Withdraw what came back to the queue of a paused workflow; return how many steps. Transaction: own."""
+    """Withdraw steps of paused workflows that came back to the queue; return how many. Transaction: own."""
     return int(database.call("select remand.withdraw_paused(null, %s, %s)", (limit, now))[0][0])
 
 

@@ -1,7 +1,7 @@
-"""What is deleted when its time is over: one line a table, in batches, the oldest first, by an index.
+"""Delete old rows: one entry for each table; in batches, oldest first, by an index.
 
-Two at once share the work: a row that another holds is left to it. What grows and is not here does not grow
-without bound, and `STAYS` says why.
+Two processes at once share the work: each skips rows that the other has locked. `STAYS` names the tables
+that are never pruned, and says why they do not grow without bound.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Prunable:
     only: str = "true"
     """Which of the old rows may go; in the words of a partial index."""
     unless: str = "false"
-    """What keeps an old row: asked once more after it is locked, so that it is true when the row goes."""
+    """What keeps an old row: checked again once the row is locked, so that it holds at deletion."""
     of: str = ""
     """Tables that are joined to reach `age`, as `join … on …`."""
 
     @property
     def name(self) -> str:
-        """What tells it from others of its table."""
+        """The name that distinguishes it from other entries of its table."""
         return self.table if self.kept_by or self.only == "true" else f"{self.table}, {self.only}"
 
 
@@ -44,7 +44,7 @@ _ENDED = "('complete', 'error', 'cancelled', 'resolved_manually')"
 PRUNED: Final = (
     Prunable(
         "dead_letters", "x.closed_at", "letters_days",
-        # As a scalar: the partition is found by the id, one row at a time.
+        # As a scalar sub-select: the partition is found by the id, one row at a time.
         only="x.closed_at is not null and coalesce((select w.state from remand.workflows w"
         f" where w.id = x.workflow_id), 'complete') in {_ENDED}",
     ),
@@ -150,7 +150,7 @@ def count(database: Database, one: Prunable, before: datetime, at_most: int) -> 
 
 
 def oldest(database: Database, one: Prunable) -> datetime | None:
-    """Return the instant that counts of the oldest row that can go one day, None if there is none.
+    """Return the age instant of the oldest row that may be pruned some day; None: there is none.
 
     Transaction: own.
     """

@@ -1,4 +1,4 @@
-"""What is known of a planned set: its kinds of letters, how requeues of each cause ended, a sample."""
+"""The letters of a planned redrive: their kinds, how requeues of each cause ended, a sample."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def sample(connection: Connection, redrive_id: UUID, every: int) -> list[Sampled
 def requeues_ended(connection: Connection, groups: Sequence[UUID], newest: int) -> dict[UUID, Ended]:
     """Return how the newest requeued letters of each group ended, by hand or by redrive. Transaction: joins.
 
-    One whose step failed again failed; one whose step is done succeeded; the others are not counted.
+    A letter whose step failed again failed; one whose step is done succeeded; others are not counted.
     """
     rows = connection.execute(sa.text(_ENDED), {"groups": list(groups), "newest": newest}).all()
     return {row[0]: Ended(row[1], row[2]) for row in rows if row[1] or row[2]}
@@ -124,7 +124,7 @@ def gated_steps(connection: Connection) -> dict[tuple[str, str, str, str], str]:
 
 
 def queues_at_rest(connection: Connection, queues: Sequence[str], alive_since: datetime) -> dict[str, str]:
-    """Return which of the queues nothing is taken from now, and why. Transaction: joins."""
+    """Return which of the queues no worker takes work from now, and why. Transaction: joins."""
     rows = connection.execute(sa.text(_AT_REST), {"queues": list(queues), "since": alive_since})
     return {row[0]: row[1] for row in rows}
 

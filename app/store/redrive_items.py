@@ -122,8 +122,8 @@ def requeue_letters(
 ) -> Requeued:
     """Requeue letters, all in this transaction; ring the queues after its commit. Transaction: joins.
 
-    Idempotent: a letter that is closed is left alone. One that Postgres refuses is left alone, too, with its
-    words as the reason, and does not hold up the others.
+    Idempotent: a letter that is closed is left alone. A letter that Postgres refuses is left alone, too, with
+    the server's message as the reason, and does not hold up the others.
     """
     given = {
         "by": by, "reason": reason, "via": via, "redrive": redrive_id, "claimed": include_claimed,

@@ -18,9 +18,9 @@ class Waiting:
     """Letters whose steps wait for the same."""
 
     breaker: str | None
-    """Holds them back; None: no breaker does."""
+    """The breaker that holds them back; None: no breaker does."""
     breaker_state: BreakerState | None
-    """closed: it lets go of what it held, at its rate."""
+    """closed: it releases held steps at its rate."""
     probe_at: datetime | None
     queue: str
     due_at: datetime
@@ -44,7 +44,7 @@ def paused(connection: Connection, queues: Sequence[str]) -> set[str]:
     return set(found)
 
 
-# A step that becomes ready behind a gated breaker is put aside by the next sweep; nobody takes it.
+# A step that becomes ready behind a gating breaker is put aside by the next sweep; no worker takes it.
 _WAITING = """
 with sent as materialized (
   select item.workflow_id, item.steps

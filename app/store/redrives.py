@@ -87,7 +87,7 @@ def insert_redrive(connection: Connection, **values: Any) -> UUID:
 def fix_set(connection: Connection, redrive_id: UUID, wanted: LetterFilter, now: datetime) -> None:
     """Write down which letters an order is about, oldest first, and count them. Transaction: joins.
 
-    Ids that are named but not fit for the rest of the filter are kept with the reason, unknown ones too.
+    Ids that the filter names but its other conditions exclude are kept with the reason; so are unknown ids.
     """
     letters = dead_letters.c
     chosen = (

@@ -19,7 +19,7 @@ _GRANTS: Final[Sequence[tuple[re.Pattern[str], str]]] = (
     (re.compile(r"for function"), "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA remand TO {role};"),
     (re.compile(r"must be (?:the )?owner"), "GRANT OWNER_OF_REMAND TO {role};"),
 )
-"""What the server says, in English, → what its administrator has to say."""
+"""The server's message, in English → the command its administrator has to run."""
 _MANUAL: Final = "see docs/operations/servers.md#rights"
 _PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*")
 

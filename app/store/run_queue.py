@@ -1,7 +1,7 @@
 """The hot path: claim, settle and what can go wrong with a claim. One call, one round trip, one transaction.
 
-Every call names the worker incarnation and the attempt; what that worker no longer holds is not touched, and
-the rows that come back say what counted.
+Every call names the worker incarnation and the attempt. Attempts that this worker no longer holds are not
+touched, and the rows that come back say what counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ INLINE_PARENTS_BYTES: Final = 500_000
 """Results of a step's parents, together and as stored, that come along with its claim."""
 _NOTHING_INLINE: Final = -1
 _STARVING_SECONDS: Final = 5.0
-"""How long what is ready of one namespace and priority waits before turns are kept for it."""
+"""How long ready steps of one namespace and priority wait before turns are reserved for them."""
 _POSTPONED_SECONDS: Final = 60.0
 """How much later a step that cannot even be claimed is tried again."""
 
@@ -42,7 +42,7 @@ _FAIL = (
     " %s::text[]::jsonb[], %s::text[], %s::text[], %s, %s)"
 )
 _GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[], %s)"
-# What was given back may be claimed anew, under the same number: its lease tells one claim from the other.
+# An attempt that was given back may be claimed again under the same number: the lease tells the claims apart.
 _GIVE_BACK_CLAIMS = """
 with held as materialized (
   select queued.workflow_id, queued.step
@@ -109,7 +109,7 @@ class Claim:
     lease_until: datetime
     template_id: int
     waited_seconds: float = 0.0
-    """How long it had been due; what follows in the same drain does not wait."""
+    """How long it had been due; later claims of the same drain have not waited."""
 
 
 # The second function runs after the first and sees what it has done; without claims it is not called.
@@ -247,7 +247,7 @@ class RunQueue:
         return _settled(rows)
 
     def refusal(self, result: str) -> ValueRefused | None:
-        """Return what Postgres says of a result by itself; None: it can store it. Transaction: own."""
+        """Return the error of Postgres for this result alone; None: it can be stored. Transaction: own."""
         try:
             self._database.call("select %s::text[]::jsonb[] is null", (texts([result]),))
         except ValueRefused as refusal:
@@ -259,7 +259,7 @@ class RunQueue:
         return settle_parked(self._database, self._clock, limit, *self._times)
 
     def settle_contended(self, workflows: Iterable[UUID], limit: int) -> Settled:
-        """Wait until workflows are free and apply what was parked of them, and of others. Transaction: own.
+        """Wait until workflows are free; apply their parked results and those of others. Transaction: own.
 
         Raises:
             Busy: somebody held one of them for longer than two seconds.
@@ -359,7 +359,7 @@ class RunQueue:
         return self._read(_WORKFLOW_INPUT, (claim.workflow_id,))[0][0]
 
     def parents_failures(self, claim: Claim) -> dict[str, Any]:
-        """Read what the failed among a step's parents died of. Transaction: own."""
+        """Read the failures of those parents of a step that failed. Transaction: own."""
         return dict(self._read(_PARENTS_FAILURES, (claim.workflow_id, claim.step)))
 
     def _read(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -383,10 +383,10 @@ class RunQueue:
 
 @contextmanager
 def _whole() -> Iterator[None]:
-    """Make sure that what is read within is whole.
+    """Make sure that everything read in this context is complete.
 
     Raises:
-        StepUnreadable: something in it is nothing that Python reads; the call was done nevertheless.
+        StepUnreadable: it holds a value that Python cannot read; the call has taken effect nevertheless.
     """
     before = json_values.unread()
     yield
@@ -432,7 +432,7 @@ def fail_attempts(
 
 
 def _settled(rows: Sequence[tuple[Any, ...]]) -> Settled:
-    """Make one value of rows that all begin with the same outcome; each brings a claim, or there is none."""
+    """Build one value from rows that begin with the same outcome; each row brings a claim, or none does."""
     settled, parked, rung, passed, *_ = rows[0]
     claims = [Claim(*claimed) for _, _, _, _, *claimed in rows if claimed[0] is not None]
     return Settled(claims, rung, settled, len(parked), frozenset(parked), passed)

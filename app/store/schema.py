@@ -71,8 +71,8 @@ def migrate(
     """Bring the schema to a revision; two at once run one after the other.
 
     Transaction: one for each revision. A schema that is newer than this code, and serves it, stays as it is,
-    unless a revision is named. `say` hears of each step in a line; `places`: the folders of all revisions,
-    for who rehearses one.
+    unless a revision is named. `say` gets a line for each step; `places`: the folders of all revisions, to
+    rehearse one.
 
     Raises:
         SchemaTooNew: the database is ahead of this code.
@@ -102,7 +102,7 @@ def plan(database: Database, revision: str = "head", places: tuple[Path, ...] = 
 
 
 def goes_on_beside(database: Database, revision: str, places: tuple[Path, ...] = (VERSIONS,)) -> bool:
-    """Return whether the database is newer than this code, which goes on beside it, and that will do.
+    """Return whether the database is newer than this code but this code can still work with it.
 
     Raises:
         SchemaTooNew: the code must be upgraded.

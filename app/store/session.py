@@ -31,7 +31,7 @@ json_values.install()
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]  # the stubs lack it
 
 NOT_NOW = (DatabaseUnreachable, Busy)
-"""Nothing is known to be done, and another try may do it."""
+"""The call is not known to have taken effect, and another try may succeed."""
 _NO_TEXT = "a text holds NUL or a lone surrogate, which Postgres cannot store"
 
 
@@ -60,7 +60,7 @@ class Database:
                 pool_size=self._pool_size,
                 max_overflow=10,
                 pool_use_lifo=True,
-                # What values were sent stands in no error: not in a log, not on a page, not on a terminal.
+                # No error contains the values that were sent: not in a log, not on a page, not on a terminal.
                 hide_parameters=True,
             )
             sa.event.listen(self._engine, "handle_error", _refuse_text)
@@ -159,7 +159,7 @@ class Database:
             DatabaseUnreachable: it does not answer, or is read-only: a standby, a failover under way.
         """
         if self.call("select current_setting('transaction_read_only')") == [("on",)]:
-            # Rolled over or promoted, the next connection may lead to another server.
+            # After a failover or promotion, the next connection may lead to another server.
             self.dispose()
             read_only = psycopg2.errors.ReadOnlySqlTransaction("it is read-only")
             raise refused(self.url, read_only, SQLSTATES["25006"].hint)
@@ -183,7 +183,7 @@ class Database:
 
     @contextmanager
     def _making(self) -> Iterator[None]:
-        """Say of whatever keeps us from a connection that the database cannot be reached."""
+        """Translate any error while connecting into `DatabaseUnreachable`."""
         try:
             yield
         except (psycopg2.Error, sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
@@ -213,7 +213,7 @@ def _rows(cursor: Any, sql: str, arguments: Sequence[Any] | Mapping[str, Any]) -
 
 
 def _refuse_text(context: Any) -> None:
-    """Say of a text that the driver cannot send what it is: the doors' checks come first, this holds all."""
+    """Refuse a text that the driver cannot send. Interfaces check texts first; this catches the rest."""
     error = context.original_exception
     if isinstance(error, UnicodeEncodeError) or (type(error) is ValueError and "NUL" in str(error)):
         raise ValueRefused(_NO_TEXT) from None
@@ -222,7 +222,7 @@ def _refuse_text(context: Any) -> None:
 def translated(
     url: str, error: BaseException, how: How
 ) -> DatabaseUnreachable | Busy | ValueRefused | RightMissing:
-    """Return our word for an error of the driver that the table of endings knows."""
+    """Return our error for a driver error that is in the table of endings."""
     origin = getattr(error, "orig", None) or error
     match how.ending:
         case Ending.AWAY:

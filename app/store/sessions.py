@@ -1,4 +1,4 @@
-"""Who is signed in, links that sign in once, and how often signing in failed lately."""
+"""Sessions, one-time sign-in links, and recent failures to sign in."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def recognise_session(
 ) -> Identity | None:
     """Return who is signed in; None: nobody, not any more, or not allowed any more. Transaction: own.
 
-    The account says what they may do, and whether at all: not what was true when the session began.
-    That it was used is written down at most once a minute. `now`: None lets the database say.
+    The account's current role and state count, not those from when the session began.
+    The use of the session is recorded at most once a minute. `now`: None lets the database say.
     """
     rows = database.call(_RECOGNISED, (min(60.0, idle_seconds / 4), now, token_hash, idle_seconds))
     if not rows:
@@ -128,7 +128,7 @@ def take_code(connection: sa.Connection, code_hash: bytes, now: datetime) -> boo
 
 
 def end_codes(connection: sa.Connection, name: str) -> None:
-    """Let the links that were made for somebody sign in no more."""
+    """Invalidate the sign-in links that were made for a user."""
     connection.execute(sa.delete(login_codes).where(login_codes.c.name == name))
 
 
@@ -177,7 +177,7 @@ def add_device(connection: sa.Connection, key: str, account: str, now: datetime)
 
 
 def prune(connection: sa.Connection, now: datetime) -> None:
-    """Delete what is over: sessions, codes, tries of yesterday, browsers not seen for long."""
+    """Delete what has expired: sessions, codes, yesterday's tries, browsers not seen for long."""
     connection.execute(sa.delete(sessions).where(sessions.c.expires_at <= now))
     connection.execute(sa.delete(login_codes).where(login_codes.c.expires_at <= now))
     old = sa.case((login_attempts.c.account.is_(None), now - _KEPT), else_=now - _DEVICES_KEPT)

@@ -1,4 +1,4 @@
-"""Numbers of the whole site for Prometheus, by few statements that read live work and counters alone."""
+"""Metrics of the whole site for Prometheus, from a few statements that read only live work and counters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Letters:
     status: str
     now: int
     opened: int
-    """Ever; so are the others."""
+    """Since the beginning, as the other counts."""
     closed: int
     returned: int
     """Of those opened: their step had one before."""
@@ -83,6 +83,6 @@ def redrives(database: Database) -> dict[str, int]:
 
 
 def now(database: Database, clock: Clock) -> datetime:
-    """Return the instant that counts. Transaction: own."""
+    """Return the current instant of the database. Transaction: own."""
     found: datetime = database.call("select coalesce(%s, clock_timestamp())", (clock.fixed(),))[0][0]
     return found

@@ -1,6 +1,7 @@
-"""What a workflow looked like at one instant, for the snapshot of its dead letter: a query for many.
+"""The state of workflows at one instant, for the snapshots of their dead letters: one query for many.
 
-As text, for most are stored as they are: to take one apart in Python costs more than all else about a letter.
+Snapshots are read as text, because most are stored unchanged: parsing one in Python costs more than
+everything else about a letter.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SNAPSHOTS = sa.text(
 def read_snapshots(connection: sa.Connection, ids: Sequence[UUID], max_bytes: int) -> dict[UUID, str]:
     """Read each workflow's snapshot as the text of a JSON object: workflow, steps, last attempts, last moves.
 
-    Values that cannot have a place in `max_bytes` are left out and say so; `left_out` is there and empty.
+    A value too large for `max_bytes` is replaced by a note; `left_out` is present and empty.
     Transaction: joins.
     """
     limits = {"bytes": max_bytes, "cut": CUT, "attempts": ATTEMPTS_KEPT, "moves": MOVES_KEPT}

@@ -1,4 +1,4 @@
-"""How long workflows show no sign of life: what `remand.staleness` says, and what follows."""
+"""Workflows without a sign of life: read from `remand.staleness`, locked, and noted as warned of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CANDIDATES = "array(select remand.stale_candidates(cast(:settings as jsonb), :n
 _UNWARNED = "array(select remand.stale_candidates(cast(:settings as jsonb), :now, true, true))"
 _OLDEST_FIRST = " order by s.stale_at, s.workflow_id"
 _TAKES_OUT = f" where s.takes_out{_OLDEST_FIRST}"
-# Soon or stale, and without a good reason to wait.
+# Soon stale or stale, and without a good reason to wait.
 _WARNS = (
     " where s.health <> 'healthy' and s.why in ('worker_unavailable', 'lifetime', 'state')" + _OLDEST_FIRST
 )
@@ -87,13 +87,13 @@ class WorkflowStaleness:
     sign_at: datetime
     """Its last sign of life; in the future: a retry that is not due yet."""
     queue: str | None
-    """In which the step waits that waits longest; None: none does."""
+    """The queue of the step that has waited longest; None: no step waits."""
     health: Health
     why: Why
     since: datetime
     """Since when it is measured."""
     stale_at: datetime
-    """When what is allowed is over."""
+    """When the allowed time is over."""
     action: StaleAction
     takes_out: bool
     """The next sweep takes it out of work."""
@@ -105,13 +105,13 @@ class WorkflowStaleness:
 
 
 def said(lifecycle: Lifecycle, limits: Limits) -> str:
-    """Return what the database functions go by, as JSON."""
+    """Return the thresholds that the database functions use, as JSON."""
     told = {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause, "away": limits.away}
     return json.dumps({**lifecycle.model_dump(mode="json"), **told}, sort_keys=True)
 
 
 def remember(connection: sa.Connection, settings: str) -> None:
-    """Keep what the sweep goes by for the view. Transaction: joins. Idempotent."""
+    """Store the thresholds that the sweep uses, for the view. Transaction: joins. Idempotent."""
     connection.execute(_REMEMBER, {"settings": settings})
 
 
@@ -129,7 +129,7 @@ def find_stale(
 
 
 def find_stale_ids(connection: sa.Connection, settings: str, now: datetime, limit: int) -> list[UUID]:
-    """Return of what `find_stale` finds the ids only. Transaction: joins."""
+    """Return only the ids of what `find_stale` finds. Transaction: joins."""
     return list(connection.scalars(_STALE_IDS, {"settings": settings, "now": now, "limit": limit}))
 
 
@@ -156,7 +156,7 @@ def standings(
 def warnings(
     connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime
 ) -> list[WorkflowStaleness]:
-    """Return those of which people are to be warned, warned or not, soonest first. Transaction: joins."""
+    """Return all workflows in need of a warning, given already or not, soonest first. Transaction: joins."""
     rows = connection.execute(_WARNINGS, {"ids": list(ids), "settings": settings, "now": now})
     return [_standing(row) for row in rows]
 
@@ -183,8 +183,8 @@ def find_shown(
 ) -> Page[WorkflowStaleness]:
     """Return how workflows stand, stale ones first, then what is stale soonest. Transaction: joins.
 
-    All that are stale or warn can be found; of the healthy those that are longest in their state. What the
-    list is ordered by changes with the clock: its cursor is a place in it, and what moves may be missed.
+    All that are stale or soon stale can be found; of the healthy ones, those longest in their state. The
+    order changes with time: the cursor is a position in the list, and a workflow that moves may be missed.
 
     Raises:
         InputInvalid: `after` is no cursor of this list.

@@ -1,4 +1,4 @@
-"""What the counts of dead letters say; counts are folded before they are read, so they are true."""
+"""Statistics of dead letters; counts are folded before they are read, so they are exact."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Count:
 
     name: str
     open: int
-    """Open now; of a status: in it now."""
+    """Letters open now; for a status: those in it now."""
     now: int
     """Kept now, closed ones included."""
     ever: int
-    """Opened ever; of a status: times that one came into it."""
+    """Letters ever opened; for a status: how often a letter entered it."""
     closed: int
     """Times that one was closed."""
     mean_seconds_to_close: float | None

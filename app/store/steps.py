@@ -1,4 +1,4 @@
-"""Steps and attempts, read as values; the movers that operators use."""
+"""Steps and attempts: read as values; steps are moved for operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a database is one to work in: its encoding, the age of its server, and that it takes writes."""
+"""Check that a database is fit for use: its encoding, its server's version, and that it takes writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One of a sweep at a time, across all processes."""
+"""Run each sweep once at a time, across all processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from app.store.session import Database
 
 _TRY = sa.text("select pg_try_advisory_xact_lock(hashtext('remand.sweep.' || :name))")
-# It idles for as long as the sweep takes, which no server is to take for a mistake. Not all know the second.
+# The transaction is idle while the sweep runs: no timeout may end it. Older servers lack the second setting.
 _STAY = sa.text("""
 select set_config(name, '0', true) from pg_settings
  where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')
@@ -21,8 +21,8 @@ select set_config(name, '0', true) from pg_settings
 def alone(database: Database, sweep: str) -> Iterator[bool]:
     """Tell whether nobody else runs this sweep, and keep others from it until the end.
 
-    Transaction: own, which does nothing else and holds no snapshot. The lock goes with it, whatever becomes
-    of this process, and holds behind poolers, too.
+    Transaction: own, which does nothing else and holds no snapshot. The lock ends with it, however this
+    process ends, and also works behind poolers.
     """
     with database.begin() as connection:
         connection.execute(_STAY)

@@ -1,4 +1,4 @@
-"""How the sweeps fare: what each worker's process notes of its runs, added up in one row a sweep."""
+"""The record of sweeps: each worker process adds its runs to the one row of the sweep."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ _COLUMNS = ", ".join(f"s.{one.name}" for one in fields(SweepRun) if one.name != 
 
 
 def note(database: Database, clock: Clock, noted: Noted) -> None:
-    """Add to the row of a sweep. Transaction: own. Two at once add up."""
+    """Add to the row of a sweep. Transaction: own. Concurrent calls add up."""
     database.call(_NOTE, {**asdict(noted), "now": clock.fixed()})
 
 
 def add_figures(database: Database, sweep: str, figures: Mapping[str, int]) -> None:
-    """Add to what a sweep did since ever. Transaction: own. Two at once add up."""
+    """Add to the totals of a sweep. Transaction: own. Concurrent calls add up."""
     database.call(
         "insert into remand.sweep_figures as x (sweep, figure, amount)"
         " select %s, f, a from unnest(%s::text[], %s::bigint[]) g(f, a) order by f"
@@ -108,7 +108,7 @@ def add_figures(database: Database, sweep: str, figures: Mapping[str, int]) -> N
 
 
 def figures(database: Database) -> dict[tuple[str, str], int]:
-    """Return what the sweeps did since ever, by sweep and figure. Transaction: own."""
+    """Return the totals of the sweeps, by sweep and figure. Transaction: own."""
     rows = database.call("select sweep, figure, amount from remand.sweep_figures order by 1, 2")
     return {(row[0], row[1]): row[2] for row in rows}
 
@@ -132,7 +132,7 @@ def success_ages(database: Database) -> dict[str, float]:
 
 
 def first_heard(database: Database) -> datetime | None:
-    """Return since when somebody listens for sweeps, with or without breaks; None: nobody ever did.
+    """Return since when workers have listened for sweeps, breaks included; None: none ever did.
 
     Transaction: own.
     """

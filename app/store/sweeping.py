@@ -63,9 +63,9 @@ class Limits:
     gone: float
     silent: float
     pause: float
-    """For so long after a restart of Postgres nobody is declared dead."""
+    """For so long after a restart of Postgres no worker is declared dead."""
     away: float
-    """Without a sweep, or a worker of a queue, for so long: what waits there grows no older meanwhile."""
+    """After so long without a sweep, or a worker of a queue, the age of what waits there stands still."""
 
 
 def note_service(database: Database, limits: Limits, clock: Clock) -> None:
@@ -113,7 +113,7 @@ def gated_workflows(database: Database, limit: int = 20_000) -> list[UUID]:
 
 
 def find_orphans(database: Database, clock: Clock, limits: Limits, limit: int) -> list[Orphan]:
-    """Find claims that nobody works on any more. Transaction: own; nothing is locked."""
+    """Find claims that no process works on any more. Transaction: own; nothing is locked."""
     return database.read(Orphan, _ORPHANS, {**_named(limits), "now": clock.fixed(), "limit": limit})
 
 

@@ -59,7 +59,7 @@ class Templates:
         with self._database.begin() as connection:
             row = connection.execute(_insert(template, digest)).first()
             if row is not None:
-                # Those who make and delete dead queues wait for us, or we for them.
+                # Whoever creates or deletes dead queues waits for this transaction, or it waits for them.
                 dead_queues.lock(connection, shared=True)
                 problems = _queue_problems(connection, template)
                 if problems:
@@ -185,7 +185,7 @@ def _insert(template: Template, digest: str) -> Any:
 
 
 def _set_aside(connection: sa.Connection, stored: Any) -> None:
-    """Give a stored template another version, "<version>+<its id>", so that its own is free."""
+    """Give a stored template another version, "<version>+<its id>", so that the old version is free."""
     tail = f"+{stored.id}"
     version = stored.version[: _VERSION_CHARACTERS - len(tail)] + tail
     definition = {**stored.definition, "version": version}

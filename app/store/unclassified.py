@@ -1,6 +1,6 @@
-"""Failures that no rule knows, counted by fingerprint: what a rule could be written from.
+"""Failures that no rule knows, counted by fingerprint, so that people can write rules for them.
 
-A side record, never a condition: the failure itself is kept with its attempt, whatever becomes of the count.
+Nothing depends on these counts: the failure itself is kept with its attempt, even where counting fails.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Unclassified:
 def record(database: Database, clock: Clock, failures: Sequence[Unknown]) -> dict[str, int] | str:
     """Count failures; return how many of each fingerprint, or why they could not be counted.
 
-    Transaction: own. Tried once, waits half a second at most, never raises for the database: better a count
-    too low than one too high, or a step that waits for it.
+    Transaction: own. Tries once, waits half a second at most, and never raises database errors: a count
+    that is too low is better than one that is too high, or than a step that waits.
     """
     counts = Counter(failure.fingerprint for failure in failures)
     last = {failure.fingerprint: failure for failure in failures}

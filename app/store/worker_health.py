@@ -1,4 +1,4 @@
-"""What Postgres knows of the health of a worker of this host."""
+"""What Postgres knows about the health of a worker on this host."""
 
 from __future__ import annotations
 

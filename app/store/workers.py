@@ -1,4 +1,4 @@
-"""The worker registry: who is alive. One row per incarnation, one session lock as its pulse."""
+"""The worker registry: who is alive. One row per incarnation, one session lock as its sign of life."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class WorkerHeartbeat:
                 self._execute(_BEAT, (self._incarnation.id,))
 
     def stop(self) -> None:
-        """Say goodbye and free the lock.
+        """Record the stop and free the lock.
 
         Raises:
             DatabaseUnreachable: the database is away; it frees the lock by itself.
@@ -114,7 +114,7 @@ class WorkerHeartbeat:
         except psycopg2.Error as error:
             how = ending_of(error, is_closed=self._connection is None or bool(self._connection.closed))
             if self._connection is not None:
-                # Half registered is not registered: the next beat begins anew.
+                # An incomplete registration does not count: the next beat begins again.
                 self._connection.close()
             if how is None:
                 raise cleaned(error) from None

@@ -1,7 +1,7 @@
 """Find workflows: newest first, page by page, never reading more of history than a bound.
 
-Live ones and tagged ones have indexes, and are read by them up to a bound. Whatever else is asked for is
-looked for among the newest rows, a stretch at a time: a page says how far back it looked, and its cursor
+Live and tagged workflows are found by indexes, up to a bound. Other filters are applied to the newest rows,
+a stretch at a time: a page says how far back it looked, and its cursor
 goes on from there.
 """
 
@@ -22,7 +22,7 @@ from app.store.workflows import Workflow, read_workflows
 
 STRETCH = 20_000
 """Rows that one page looks at where no index leads to what is asked for; that it sorts where one does."""
-# In the words of the index of live workflows: Postgres does not know which states a list holds.
+# Spelled as in the index of live workflows: Postgres does not know which states a list parameter holds.
 _IS_LIVE = "f.state not in ('complete', 'error', 'cancelled', 'resolved_manually')"
 _FIELDS = "f.id, f.state, f.template_id, f.tags, f.input"
 _NEWEST = f"""
@@ -99,7 +99,7 @@ def search(
     low, high = _bounds(wanted, after)
     where, arguments = _conditions(wanted)
     arguments |= {"low": low, "high": high, "limit": limit + 1, "stretch": STRETCH}
-    # The source is a fence: without it Postgres might look for few rows in all of history.
+    # The source is an optimisation fence: without it Postgres might scan all of history for a few rows.
     source = _source(database, wanted, arguments)
     found = _query(
         database,
@@ -136,13 +136,13 @@ def _source(database: Database, wanted: WorkflowFilter, arguments: Mapping[str, 
         return f"({_NEWEST} order by f.id desc limit %(stretch)s)"
     by_index = _index_for(wanted)
     if by_index is None or _are_many(database, by_index, arguments):
-        # So many fit that the newest of them are soon found on the way back.
+        # So many rows match that a scan from the newest one soon finds enough.
         return f"not materialized ({_NEWEST})"
     return f"materialized ({by_index})"
 
 
 def _index_for(wanted: WorkflowFilter) -> str | None:
-    """Return the query that finds by an index all that can fit; None: there is none."""
+    """Return the query that finds all candidates by an index; None: no index applies."""
     return _LIVE if wanted.asks_for_live else _TAGGED if wanted.tag is not None else None
 
 

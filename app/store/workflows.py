@@ -20,7 +20,7 @@ from app.store.rows import read
 from app.store.session import Database
 
 _FRESH_HOURS = 12
-"""Age of an id below which its workflow is surely not archived: nothing is before a day is over."""
+"""Age of an id below which its workflow cannot be archived yet: nothing is archived within a day."""
 _SUBMIT = (
     "select workflow_id, created from remand.submit_v2(%s, %s::uuid[], %s::text[]::jsonb[], %s::text[],"
     " %s::smallint[], %s, %s, %s, %s::text[]::jsonb[]) order by ordinal"
@@ -180,7 +180,7 @@ def find_workflow_id(database: Database, prefix: str) -> UUID:
 
 
 def read_workflows(database: Database, ids: Sequence[UUID]) -> list[Workflow]:
-    """Read the workflows that are there of these, newest first. Transaction: own."""
+    """Read those of the given workflows that exist, newest first. Transaction: own."""
     if not ids:
         return []
     rows = database.call(

@@ -1,7 +1,7 @@
 """Own what the product says about itself: the catalogue of events and the shape of a log line.
 
 Code logs an event by its catalogued name, `log("drain.ended", queue=…)`, and never thinks of levels, formats
-or secrets. The ids of a step that runs are in every line meanwhile. Knows no settings and no store.
+or secrets. While a step runs, its ids are in every line. Knows no settings and no store.
 """
 
 from app.telemetry.events import EVENTS, EventName, EventSpec

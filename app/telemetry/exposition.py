@@ -1,4 +1,4 @@
-"""Counts as Prometheus reads them. Who is not scraped does not import it: the library takes its time."""
+"""Counts in the format of Prometheus. Only processes that are scraped import it: the library loads slowly."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Exposed(Collector):
 
 
 def written(exposed: Collector, accept: str) -> tuple[bytes, str]:
-    """Return the text and its content type, in the format that `accept` (a header) asks for."""
+    """Return the text and its content type, in the format that the header `accept` asks for."""
     encode, content_type = choose_encoder(accept)
     return encode(exposed), content_type
 

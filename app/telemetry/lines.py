@@ -1,4 +1,4 @@
-"""Write events by their catalogued names; `shape` makes lines of them when there is one to write."""
+"""Write events by their catalogued names; `shape` is loaded when there is a line to write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ LOGGER = "remand"
 class _Threshold:
     """The level that was configured; below it an event costs a comparison and no more.
 
-    `late`: the level to configure with once there is something to say; None: that was done, or never asked.
+    `late`: the level to configure logging with at the first line; None: logging is configured already, or was
+    never requested.
     """
 
     level = logging.NOTSET
@@ -46,13 +47,13 @@ def step_of_lines() -> tuple[UUID, str, int] | None:
 
 
 def lines_belong_to_nothing() -> None:
-    """End that."""
+    """Take the ids out of the lines of this context."""
     _step.set(None)
 
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Write no events of this context: what happens in it is only tried."""
+    """Write no events of this context: its changes are only rehearsed."""
     token = _silent.set(True)
     try:
         yield
@@ -109,7 +110,7 @@ def configure_logging(
 
 
 class _Unconfigured(logging.Handler):
-    """Configure logging for the first record, and hand that on."""
+    """Configure logging at the first record, then pass the record on."""
 
     def emit(self, record: logging.LogRecord) -> None:
         configure_logging(logging.getLevelName(self.level))
@@ -117,7 +118,7 @@ class _Unconfigured(logging.Handler):
 
 
 def configure_logging_late(level: str) -> None:
-    """Configure logging once there is something to say: a command that goes well says nothing."""
+    """Configure logging at the first record: a command that succeeds logs nothing."""
     write_from(level)
     _threshold.late = level
     root = logging.getLogger()

@@ -1,4 +1,4 @@
-"""What a process counts in memory until it is asked for it, or tells another.
+"""What a process counts in memory until somebody reads it, or the process hands it to another.
 
 Nothing is counted until `start`; until then a call costs one comparison.
 """
@@ -20,7 +20,7 @@ Series = dict[Key, list[float]]
 """A counter is one number; a histogram one for each bucket, that beyond the last, and the sum."""
 
 MAX_SERIES: Final = 500
-"""Most series of one metric; what comes later counts under `OTHER`."""
+"""The most series of one metric; further ones count under `OTHER`."""
 OTHER: Final = "other"
 MAX_LABEL: Final = 200
 FLUSH_SECONDS: Final = 1.0
@@ -83,7 +83,7 @@ class MetricsBuffer:
 
 
 class _Process:
-    """What this process counts into, and whom it tells."""
+    """The buffer of this process, and the function that takes its counts."""
 
     buffer: MetricsBuffer | None = None
     tell: Callable[[Series], Series] | None = None
@@ -93,13 +93,13 @@ class _Process:
 def start(tell: Callable[[Series], Series] | None = None) -> MetricsBuffer:
     """Count from now on; return where.
 
-    `tell`: takes the counts over and returns what it could not; None: they stay here.
+    `tell`: takes over the counts and returns those it could not take; None: they stay here.
     """
     _Process.buffer = MetricsBuffer()
     _Process.tell = tell
     for metric in METRICS.values():
         if metric.source == "process" and not metric.labels:
-            # A counter that appears with its first event has no increase: it begins at 0.
+            # Begins at 0: a counter that appears only with its first event shows no increase.
             _Process.buffer.add({(metric.name, ()): [0.0] * metric.width})
     return _Process.buffer
 
@@ -110,7 +110,7 @@ def stop() -> None:
 
 
 def counted() -> Series:
-    """Return what this process has counted and told nobody."""
+    """Return what this process has counted and not handed over."""
     return {} if _Process.buffer is None else _Process.buffer.seen()
 
 
@@ -127,7 +127,7 @@ def observe(metric: Metric, value: float, *labels: str) -> None:
 
 
 def flush(*, now: bool = False) -> None:
-    """Tell what was counted, if it is time or at once; what cannot be told is kept. Never raises."""
+    """Hand over the counts, if it is time or at once; keeps what could not be handed over. Never raises."""
     buffer, tell = _Process.buffer, _Process.tell
     if buffer is None or tell is None:
         return
@@ -141,7 +141,7 @@ def flush(*, now: bool = False) -> None:
 
 
 def _afresh() -> None:
-    # Another thread of the parent may have held the lock; what it counted is the parent's to tell.
+    # Another thread of the parent may have held the lock; the parent hands over its own counts.
     if _Process.buffer is not None:
         _Process.buffer = MetricsBuffer()
 

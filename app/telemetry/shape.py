@@ -1,4 +1,4 @@
-"""Give lines their shape: events of ours and records of libraries go through one formatter of structlog.
+"""Format log lines: Remand's events and records of libraries go through one formatter of structlog.
 
 Loaded when logging is configured or the first line is written: commands that write none do not pay for it.
 """
@@ -18,10 +18,10 @@ from app.telemetry.lines import LOGGER, step_of_lines, write_from
 from remand.redact import redact_json
 
 _OF_LINES = frozenset({"event", "exception", "stack"})
-"""What may have several lines on a console."""
-# A drain's own line says more than Celery's "received" and "succeeded" for the bell that woke it.
+"""Fields that may have several lines on a console."""
+# A drain's own line says more than Celery's "received" and "succeeded" for the bell that started it.
 _DROWNED_OUT = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
-# Its debug lines have messages whole: what users gave, and by what their senders are known.
+# Its debug lines contain whole messages: users' values and the senders' tokens.
 _REPEATS_MESSAGES = "celery.pool"
 
 
@@ -134,5 +134,5 @@ def _renderer(format: str, stream: TextIO) -> Processor:  # noqa: A002 - as abov
 def _harmless(key: str, value: object) -> object:
     if not isinstance(value, str):
         return value
-    # Only what has lines by nature keeps them: else a value could pretend to be the next line.
+    # Only multi-line fields keep line breaks: otherwise a value could forge the next line.
     return printable(value) if key in _OF_LINES else printable(value).replace("\n", "\\n")

@@ -1,8 +1,8 @@
 """Traces for OpenTelemetry: a workflow is one trace, from its submit through every attempt, wherever it runs.
 
-The ids of a trace and of its root span are reckoned from the workflow's id: nothing is stored for them and
-nothing handed on, so a trace goes on where its workflow does, after a crash, too. Where spans go is said by
-OpenTelemetry's own variables (`OTEL_*`). Who does not turn traces on does not import the library. Source: E5.
+The ids of a trace and of its root span are computed from the workflow's id. They are neither stored nor
+passed on, so a trace continues wherever its workflow does, even after a crash. OpenTelemetry's own variables
+(`OTEL_*`) say where spans are sent. The library is imported only where traces are turned on. Source: E5.
 """
 
 from __future__ import annotations
@@ -116,17 +116,17 @@ class Traces:
         return Begun(span, self._context.attach(self._trace.set_span_in_context(span)))
 
     def end(self, begun: Begun, error_class: str | None) -> None:
-        """End it; `error_class`: of what it raised, None: it went well."""
+        """End the span; `error_class`: the class of the error it raised, None: it succeeded."""
         self._context.detach(begun.token)
         if error_class is not None:
-            # Not the message, which may hold what users would not have told.
+            # Without the message, which may hold users' private data.
             begun.span.set_attribute("error.type", error_class)
             begun.span.set_status(self._trace.StatusCode.ERROR, error_class)
         begun.span.end()
 
     @contextmanager
     def called_by(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterator[None]:
-        """Let what is submitted meanwhile be linked to the trace that HTTP headers name, if they do."""
+        """Link workflows submitted in this context to the trace that HTTP headers name, if they do."""
         from opentelemetry.trace.propagation import tracecontext  # noqa: PLC0415 - as in `_provider`
 
         carrier = {name.decode(): value.decode("latin-1") for name, value in headers if name in _PROPAGATED}
@@ -145,7 +145,7 @@ class Traces:
         from opentelemetry.sdk.trace.sampling import Decision  # noqa: PLC0415 - as in `_provider`
 
         of = trace_id(workflow_id)
-        # As the submit was judged, wherever that was: by the same rule, from the same id.
+        # The same sampling decision as for the submit, in any process: same rule, same id.
         judged = self._tracer.sampler.should_sample(None, of, name).decision
         sampled = judged is Decision.RECORD_AND_SAMPLE
         flags = trace.TraceFlags(trace.TraceFlags.SAMPLED if sampled else trace.TraceFlags.DEFAULT)
@@ -177,13 +177,13 @@ def of(provider: TracerProvider) -> Traces | None:
 
 
 def active() -> Traces | None:
-    """Return what this process tells its traces by; None: nobody turned them on."""
+    """Return the traces of this process; None: tracing is off."""
     return _Process.traces
 
 
 @contextmanager
 def called_by(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[None]:
-    """Let what is submitted meanwhile be linked to the trace that HTTP headers name, if any do."""
+    """Link workflows submitted in this context to the trace that HTTP headers name, if any do."""
     if _Process.traces is None:
         yield
         return
@@ -192,7 +192,7 @@ def called_by(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[None]:
 
 
 def _provider() -> TracerProvider:
-    # Here, for who does not trace: together they take a quarter of a second.
+    # Imported here, to spare processes that do not trace: the imports take a quarter of a second.
     try:
         from opentelemetry import trace  # noqa: PLC0415
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
@@ -205,7 +205,7 @@ def _provider() -> TracerProvider:
         ) from error
     current = trace.get_tracer_provider()
     if isinstance(current, TracerProvider):
-        # The process is instrumented already: its spans and ours go one way.
+        # The process is instrumented already: its spans and ours use the same provider.
         return current
     resource = Resource.create()
     if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):

@@ -1,4 +1,4 @@
-"""Own what every request meets before a page or an answer: who asks, what is refused, how errors look.
+"""What every request passes before it reaches a route: who asks, what is refused, how errors look.
 
-Both doors to the web, `api` and `dashboard`, stand on it and do not know each other. It knows no resource.
+Both web interfaces, `api` and `dashboard`, use this package and do not know each other. It knows no resource.
 """

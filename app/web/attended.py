@@ -1,4 +1,4 @@
-"""Work that a request causes, as long as somebody waits for its answer."""
+"""Work for a request that goes on only while the client waits for its response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 async def attended(request: Request, work: Callable[[Callable[[], bool]], Result]) -> Result:
-    """Run the work in a thread and return its result; it is given what tells whether the client has gone."""
+    """Run the work in a thread and return its result; the work may ask whether the client has gone."""
     gone = threading.Event()
     watcher = asyncio.create_task(_watch(request, gone))
     try:
@@ -27,7 +27,7 @@ async def attended(request: Request, work: Callable[[Callable[[], bool]], Result
 
 
 async def _watch(request: Request, gone: threading.Event) -> None:
-    # The body was read before: what comes now is the end of the connection.
+    # The body was read before: the next message is the end of the connection.
     while (await request.receive())["type"] != "http.disconnect":
         continue
     gone.set()

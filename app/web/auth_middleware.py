@@ -1,8 +1,8 @@
-"""The gate before every route: nobody comes in unrecognised but to the few public ones.
+"""The gate before every route: only the few public routes are open to a caller who is not signed in.
 
-It answers who makes a request, refuses names that are not ours, bodies that are too large, and changes that a
-page of another site sends with the cookies of somebody signed in here. What the caller may do, routes ask by
-`require` (`identity.py`).
+It finds out who makes a request. It refuses host names that are not ours, bodies that are too large, and
+changes that another site's page sends with the cookies of somebody signed in here. Routes check what the
+caller may do with `require` (`identity.py`).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ PUBLIC = frozenset(
         "/favicon.ico",
     }
 )
-"""Routes for everybody. They tell nothing that somebody who was refused could not guess."""
+"""Public routes. They tell nothing that a refused caller could not guess."""
 PUBLIC_FOLDER = "/static/"
 LOGIN = "/login"
 MOST_OF_STRANGERS = 16_384
-"""Bytes of a body that somebody may send who was not recognised: a name and a password."""
+"""Bytes that a caller who is not recognised may send in a body: enough for a name and a password."""
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -51,7 +51,7 @@ class Gate:
         self._web = runtime.settings.web
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request in, or answer it; nothing speaks WebSocket here."""
+        """Pass one request on, or answer it; WebSocket is not supported."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -124,13 +124,13 @@ class Gate:
         query = request.url.query
         asked = pages.local(request.url.path + (f"?{query}" if query else ""))
         if request.headers.get("sec-fetch-site") == "cross-site":
-            # A link on another site: the browser held its cookie back, and sends it when our own page asks.
+            # A link on another site: the browser held the cookie back, and sends it when our own page asks.
             return pages.render(request, "onward.html", 401, target=asked)
         return RedirectResponse(f"{LOGIN}?next={quote(asked, safe='')}" if asked != "/" else LOGIN, 303)
 
 
 def is_public(path: str) -> bool:
-    """Say whether a path is for everybody."""
+    """Say whether a path is public."""
     return path in PUBLIC or (path.startswith(PUBLIC_FOLDER) and "/.." not in path)
 
 

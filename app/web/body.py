@@ -1,4 +1,4 @@
-"""Bodies of requests: read whole within limits of size and time, then handed on."""
+"""Bodies of requests: read whole within limits of size and time, then passed on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def read(request: Request, max_bytes: int, seconds: float) -> bytes:
 
 
 def again(body: bytes, receive: Receive) -> Receive:
-    """Return a way to receive a body that was read already; what comes after it is the connection's."""
+    """Return a `receive` that yields a body that was read already, and then what the connection sends."""
     is_told = False
 
     async def told() -> Message:
@@ -50,7 +50,7 @@ def again(body: bytes, receive: Receive) -> Receive:
 
 
 def form_field(connection: HTTPConnection, body: bytes, name: str) -> str | None:
-    """Return a field of a form as browsers send one by default; None: not in it, or this is no form."""
+    """Return a field of a form in browsers' default encoding; None: no such field, or the body is no form."""
     kind = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         return None

@@ -1,8 +1,8 @@
-"""The door of the server: how long a client may take to say what it wants, and how many may at a time.
+"""Limits on connections: how long a client may take to send a request, and how many strangers there may be.
 
-uvicorn lets a client take all the time it likes. Here a request that does not come is ended, and connections
-by which nobody was recognised yet are so many at most: the oldest that keeps us waiting makes room for the
-next. Who is signed in is never shut out by those who are not.
+uvicorn sets no limit on how long a client takes. Here a request that does not arrive in time is ended. The
+number of connections on which nobody has been recognised yet is limited: at the limit, the oldest one that
+keeps us waiting is closed to make room. So clients who are not signed in never shut out those who are.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from app.web.strict_http import StrictConnection
 
 _RECOGNISED = "remand.recognised"
 _GRACE_SECONDS = 5.0
-"""The gate answers that a body is late; who goes on sending is cut off after that."""
+"""The gate answers that a body is late; a client that goes on sending is cut off after this time."""
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 def recognised(scope: Scope) -> None:
-    """Say that somebody was recognised by this request: its connection is no stranger's any more."""
+    """Say that the sender of this request was recognised: its connection no longer counts as a stranger's."""
     tell = scope.get("extensions", {}).get(_RECOGNISED)
     if tell is not None:
         tell()
 
 
 def protocol(web: WebSettings) -> type[asyncio.Protocol]:
-    """Return what uvicorn makes for each connection to one server."""
+    """Return the class that uvicorn instantiates for each connection to one server."""
     strangers = _Strangers(web.strangers)
 
     def made(config: Config, server_state: Any, app_state: Any, _loop: Any = None) -> asyncio.Protocol:
@@ -43,14 +43,14 @@ def protocol(web: WebSettings) -> type[asyncio.Protocol]:
 
 
 class _Strangers:
-    """Connections by which nobody was recognised yet, the oldest first."""
+    """Connections on which nobody has been recognised yet, the oldest first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._known: dict[_Connection, None] = {}
 
     def admit(self, one: _Connection) -> None:
-        """Let one more in; another makes room, as the newcomer may yet say who it is."""
+        """Admit one more connection; an older one makes room, as the newcomer may still sign in."""
         if len(self._known) >= self._most:
             slow = next((other for other in self._known if other.keeps_us_waiting), next(iter(self._known)))
             self.forget(slow)
@@ -72,11 +72,11 @@ class _Connection(H11Protocol):
 
     @property
     def keeps_us_waiting(self) -> bool:
-        """Whether the next thing to happen is the client's to do."""
+        """Whether the client has to act next."""
         return self.conn.their_state in {h11.IDLE, h11.SEND_BODY} or self.flow.write_paused
 
     def cut(self) -> None:
-        """End the connection at once, whatever was not sent yet."""
+        """End the connection at once, even if some data was not sent yet."""
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -98,7 +98,7 @@ class _Connection(H11Protocol):
         self._watch()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request; in the midst of an answer there is nothing left but to end."""
+        """Refuse what is no request; in the middle of a response, only end the connection."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             super().send_400_response(msg)
         else:
@@ -112,7 +112,7 @@ class _Connection(H11Protocol):
         return introduced
 
     def _watch(self) -> None:
-        """Give the client its time for what it has to send now."""
+        """Start the time limit for what the client has to send now."""
         state = self.conn.their_state
         if self.transport.is_closing():
             self._wait_for(None)

@@ -1,4 +1,4 @@
-"""The cookies of a browser: its session, and that somebody signed in from it before."""
+"""The cookies of a browser: its session, and a mark that somebody signed in from it before."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ def session_of(connection: HTTPConnection, web: WebSettings) -> str | None:
 
 
 def device_of(connection: HTTPConnection, web: WebSettings) -> str | None:
-    """Return what this browser got when somebody signed in from it."""
+    """Return the mark that this browser got when somebody signed in from it."""
     return connection.cookies.get(_named(_DEVICE, web))
 
 
 def give(response: Response, signed: SignedIn, web: WebSettings) -> None:
-    """Let the browser keep what a session needs."""
+    """Set the cookies that a session needs."""
     _set(response, _named(_SESSION, web), signed.secret, int(web.session_max_seconds), web)
     if signed.device:
         _set(response, _named(_DEVICE, web), signed.device, _DEVICE_SECONDS, web)
 
 
 def take(response: Response, web: WebSettings) -> None:
-    """Let the browser forget its session; that somebody signed in from it stays."""
+    """Delete the cookie of the session; the mark that somebody signed in from this browser stays."""
     _set(response, _named(_SESSION, web), "", 0, web)
 
 
 def _named(name: str, web: WebSettings) -> str:
-    # With these prefixes browsers themselves refuse the cookie without TLS, and with __Host-, which allows no
-    # path, for or from any other host.
+    # With these prefixes browsers themselves refuse the cookie without TLS. With __Host-, which allows no
+    # path, they also refuse it for or from any other host.
     if not web.is_https:
         return name
     return f"__Secure-{name}" if web.path else f"__Host-{name}"

@@ -1,6 +1,6 @@
-"""Errors as answers: which status each branch of the tree has, and the one shape of their JSON.
+"""Errors as responses: the status of each branch of the error tree, and the one shape of their JSON.
 
-A browser gets the same as a page of its own; the dashboard shows it in the frame of its pages instead.
+A browser gets the same content as a page; the dashboard shows it in the frame of its own pages.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def status_of(error: RemandError) -> int:
 
 
 def headers_of(error: RemandError) -> dict[str, str]:
-    """Return the headers that belong to an error: how to sign in, when to come again."""
+    """Return the headers that belong to an error: how to sign in, when to try again."""
     match error:
         case NotSignedIn():
             return {"WWW-Authenticate": 'Bearer realm="remand"'}
@@ -123,7 +123,7 @@ def headers_of(error: RemandError) -> dict[str, str]:
 def told_of(request: HTTPConnection, error: Exception) -> Told:
     """Return what to tell of an error of the product, or of the framework. Passwords in texts are masked.
 
-    Where the servers are, and what they say, is told to operators alone; for all others the log has it.
+    Servers' addresses and messages are shown to operators only; for all others they are in the log.
     """
     match error:
         case Unfit() if not sees_servers(request):
@@ -175,12 +175,12 @@ def answer(request: HTTPConnection, told: Told) -> Response:
 
 
 def too_slow(request: HTTPConnection) -> Response:
-    """Return the answer to a request whose body does not come."""
+    """Return the answer to a request whose body does not arrive."""
     return answer(request, _plain("TOO_SLOW", "the body did not come in time"))
 
 
 def sorry(request: HTTPConnection) -> Response:
-    """Return the answer to a request that failed in a way nobody foresaw: its id, nothing of what it was."""
+    """Return the answer to a request that failed unexpectedly: its id, no details of the failure."""
     request_id = id_of(request)
     message = f"something went wrong that should not have; the server's log has it under {request_id}"
     return answer(request, _plain("INTERNAL_ERROR", message, request_id=request_id))
@@ -191,7 +191,7 @@ def _plain(code: str, message: str, **details: Any) -> Told:
 
 
 def install(app: Starlette, shown: Handler | None = None) -> None:
-    """Let an application answer errors in this shape, the framework's included; `shown`: its own way."""
+    """Let an application answer all errors in this shape, the framework's included; `shown`: its own way."""
     for kind in FORESEEN:
         app.add_exception_handler(kind, shown or _answered)
     app.add_exception_handler(Exception, _unforeseen)

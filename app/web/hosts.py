@@ -1,8 +1,9 @@
-"""Which names a request may be addressed to, and whether a browser says that another site sent it.
+"""Which host names a request may be addressed to, and whether the browser says that another site sent it.
 
-A page elsewhere can let its own name point to this machine and then read answers as its own (DNS rebinding):
-so a name nobody configured is refused. An address is no name: it cannot be made to point elsewhere. Behind a
-trusted proxy the name that arrives is often the proxy's for us; to which names it answers is its own to say.
+A page elsewhere can point its own host name to this machine and then read responses as its own (DNS
+rebinding). So a name that is not configured is refused. An IP address is accepted: it cannot be pointed
+elsewhere. Behind a trusted proxy the name that arrives is often the one by which the proxy reaches us; the
+proxy decides which names it answers to.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def check_host(connection: HTTPConnection, web: WebSettings) -> None:
 
 
 def check_origin(connection: HTTPConnection, web: WebSettings) -> None:
-    """Refuse a change that another site's page sends by a browser. Raises NotAllowed.
+    """Refuse a change that a browser sends for another site's page. Raises NotAllowed.
 
-    Browsers say where a request comes from; programs say nothing and carry no cookie.
+    Browsers say where a request comes from; other programs say nothing and carry no cookie.
     """
     site = connection.headers.get("sec-fetch-site")
     origin = connection.headers.get("origin")
@@ -44,7 +45,7 @@ def check_origin(connection: HTTPConnection, web: WebSettings) -> None:
         raise NotAllowed("another site's page sent this request", hint="use the page of this server")
     if origin is None or _is_own(origin, connection, web):
         return
-    # Nobody told us where we stand; the browser, which knows, says that it is our own page.
+    # No setting says how browsers reach us; the browser, which knows, says that it is our own page.
     if web.dashboard_url is None and site == "same-origin":
         return
     raise NotAllowed(
@@ -65,7 +66,7 @@ def _is_own(origin: str, connection: HTTPConnection, web: WebSettings) -> bool:
 
 
 def _place(url: str) -> tuple[str, str | None, int | None] | None:
-    """Return scheme, host and port of an address; None for what is none."""
+    """Return scheme, host and port of an address; None if it is no address."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS[parts.scheme]

@@ -1,7 +1,7 @@
-"""Who makes a request, and what a route asks of him.
+"""Who makes a request, and which permission a route needs.
 
 A route declares what it needs: `caller: Annotated[Caller, Depends(require(Permission.LETTERS_WRITE))]`. The
-gate (`gate.py`) has found out before who it is.
+gate (`auth_middleware.py`) has already found out who the caller is.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ class Caller:
     name: str
     role: Role
     scopes: frozenset[Permission] | None = None
-    """What is left of the role, where a token is narrower; None: all of it."""
+    """The permissions that a narrower token leaves of the role; None: all of them."""
     via: str = "api"
-    """`api` with a token, `dashboard` with a session: the door that decisions are recorded with."""
+    """`api` with a token, `dashboard` with a session: recorded with each decision."""
     csrf: str | None = None
     """What forms of this session must send back; None with a token, which no browser sends by itself."""
     namespaces: frozenset[str] | None = None
     """Namespaces it may see; None: all."""
 
     def may(self, permission: Permission) -> bool:
-        """Say whether it may do that."""
+        """Say whether the caller has the permission."""
         return permission in permissions(self.role, self.scopes)
 
     def who(self, reason: str | None = None) -> Who:
-        """Return what verbs record: who decides, why, through which door."""
+        """Return what verbs record: who decides, why, and through which interface."""
         return Who(self.name, reason, self.via)
 
 
 def require(needed: Permission | Role) -> Callable[[Request], Caller]:
-    """Return a dependency that hands out the caller, if it has the permission.
+    """Return a dependency that returns the caller, if it has the permission.
 
     A role is for routes that belong to no area: a token with scopes is refused there, whatever its role.
 
@@ -61,7 +61,7 @@ def require(needed: Permission | Role) -> Callable[[Request], Caller]:
 
 
 def allow(caller: Caller, needed: Permission | Role) -> None:
-    """Let a caller go on who has a permission.
+    """Check that a caller has a permission.
 
     Raises:
         NotAllowed: he has not.
@@ -79,7 +79,7 @@ def allow(caller: Caller, needed: Permission | Role) -> None:
 
 
 def signed_in(request: Request) -> Caller:
-    """Return the caller, whoever it is; as a dependency: for routes that anybody recognised may use.
+    """Return the caller, whoever it is; a dependency for routes that every recognised caller may use.
 
     Raises:
         NotSignedIn: nobody is recognised.
@@ -97,7 +97,7 @@ def caller_of(connection: HTTPConnection) -> Caller | None:
 
 
 def remember(connection: HTTPConnection, caller: Caller | None) -> None:
-    """Let the rest of this request know who makes it."""
+    """Store the caller for the rest of this request."""
     connection.scope.setdefault("state", {})[_CALLER] = caller
 
 
@@ -107,7 +107,7 @@ def id_of(connection: HTTPConnection) -> str:
 
 
 def remember_id(connection: HTTPConnection, request_id: str) -> None:
-    """Let the rest of this request know its id."""
+    """Store the id for the rest of this request."""
     connection.scope.setdefault("state", {})[_ID] = request_id
 
 

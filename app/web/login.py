@@ -1,4 +1,4 @@
-"""Pages to sign in and out: by name and password, by a link that works once."""
+"""Pages to sign in and out: by name and password, or by a link that works once."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Pages:
         return await self._let_in(request, signed, RedirectResponse(pages.local(wanted), 303))
 
     async def show_link(self, request: Request) -> Response:
-        """Show a form that sends itself: a program that only looks at links does not use them up."""
+        """Show a form that submits itself: a program that only fetches links does not use them up."""
         return pages.render(request, "link.html", 200, code=request.query_params.get("code", ""))
 
     async def open_link(self, request: Request) -> Response:
@@ -93,7 +93,7 @@ class _Pages:
         return signin.sign_in(self._engine, name, password, address=_address(request), device=device)
 
     async def _let_in(self, request: Request, signed: SignedIn, answer: Response) -> Response:
-        # Whoever used this browser before has left it.
+        # The person who used this browser before is signed out.
         before = cookies.session_of(request, self._web)
         if before is not None:
             await anyio.to_thread.run_sync(signin.sign_out, self._engine, before)
@@ -110,7 +110,7 @@ async def _js(_request: Request) -> Response:
 
 
 async def _fields(request: Request, *names: str) -> list[str]:
-    """Return fields of a form, "" for what it lacks. Raises InputInvalid for what is no form."""
+    """Return fields of a form, "" for missing ones. Raises InputInvalid if the body is no form."""
     try:
         fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`/metrics`: the numbers of the whole site, and what this process counted, as Prometheus reads them."""
+"""`/metrics`: the figures of the whole site and the counts of this process, in the format of Prometheus."""
 
 from __future__ import annotations
 

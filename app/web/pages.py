@@ -1,4 +1,4 @@
-"""The few pages that are shown to whom is not signed in; everything put into them is escaped."""
+"""The few pages for people who are not signed in. Everything put into them is escaped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def filled(request: HTTPConnection, page: str, status: int, **values: object) ->
 
 
 def local(wanted: str | None) -> str:
-    """Return where to lead somebody: to a page of ours, whatever was asked."""
+    """Return the path to redirect to: always a page of ours, whatever was asked for."""
     if not wanted or not wanted.startswith("/") or wanted[1:2] in {"/", "\\"} or not wanted.isprintable():
         return HOME
     return wanted

@@ -1,6 +1,7 @@
-"""The outermost ring: every answer has an id and safe headers, every request one line, no failure leaks.
+"""The outermost middleware: every response has an id and safe headers, every request one log line.
 
-What a handler did not foresee is answered with 500 and the id; what it was is in the log, under that id.
+An exception that no handler expected is answered with status 500 and the id. The response shows no details;
+they are in the log, under that id.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self';"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Nothing from elsewhere, nothing inline: what is not a file of ours does not run."""
+"""Nothing from elsewhere, nothing inline: only files of ours run."""
 
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not no-referrer: with that a browser says `Origin: null` when it sends a form of our own page.
+    # Not no-referrer: with no-referrer, a browser sends `Origin: null` with a form of our own page.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -77,7 +78,7 @@ class _Passage:
 
     @property
     def is_begun(self) -> bool:
-        """Whether the client has got a status."""
+        """Whether the status was sent to the client."""
         return self.status != 0
 
     async def send(self, message: Message) -> None:
@@ -90,7 +91,7 @@ class _Passage:
         await self._send(message)
 
     def log_failure(self, error: Exception) -> None:
-        """Write down what nobody foresaw."""
+        """Log an unexpected exception."""
         log(
             "request.failed",
             request_id=self.id,

@@ -1,8 +1,8 @@
-"""Where the server stands as browsers see it: behind which proxies, and beneath which path.
+"""Where the server stands as browsers see it: behind which proxies, and under which path.
 
-Everything further in is written as if it were reached directly, at `/`. What a trusted proxy says of a
-request is put in its place here, and the path of `web.dashboard_url` taken off, whether a proxy did so before
-or not; it is put before what leads somewhere: redirects and, by `rooted`, the addresses in a page.
+The rest of the application is written as if clients reached it directly, at `/`. This module puts in place
+what a trusted proxy says of a request, and removes the path of `web.dashboard_url`, whether or not a proxy
+removed it before. It adds the path again to redirects and, by `rooted`, to the addresses in a page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LEADS: Final = re.compile(
     r'(\s(?:href|src|action|hx-get|hx-post|data-live|data-redrive|data-note|data-page-[a-z]+)="'
     r'|\scontent="0;url=)(?=/(?!/))'
 )
-"""What in our pages leads somewhere; a text cannot look like it, for its quotes are escaped."""
+"""Addresses in our pages; plain text cannot match, because its quotes are escaped."""
 
 
 class Place:
@@ -56,7 +56,7 @@ class Place:
         await self._app(inner, receive, lead)
 
     def stripped(self, path: str) -> str:
-        """Return a path without the one we stand beneath."""
+        """Return a path without the base path."""
         return within(self._base, path)
 
     def _is_proxy(self, host: str) -> bool:
@@ -70,7 +70,7 @@ class Place:
         scope["state"][_ASKED_FOR] = tuple(_listed(headers, "x-forwarded-host"))
         passed = [_without_port(one) for one in _listed(headers, "x-forwarded-for")]
         if passed:
-            # Each proxy appends whom it saw: what stands before the last one that is none may be invented.
+            # Each proxy appends the address it saw. All before the last one that is no proxy may be forged.
             real = next((one for one in reversed(passed) if not self._is_proxy(one)), passed[0])
             scope["client"] = (real, 0)
         scheme = next(iter(_listed(headers, "x-forwarded-proto")), "").lower()
@@ -90,25 +90,25 @@ class Place:
 
 
 def base_of(connection: HTTPConnection) -> str:
-    """Return the path we stand beneath, "" for none."""
+    """Return the base path, "" for none."""
     return str(connection.scope.get("state", {}).get(_BASE, ""))
 
 
 def asked_for(connection: HTTPConnection) -> tuple[str, ...] | None:
-    """Return the hosts that a trusted proxy says were asked for, maybe none; None: there is no such proxy."""
+    """Return the hosts that a trusted proxy says were asked for, maybe none; None: no trusted proxy."""
     found: tuple[str, ...] | None = connection.scope.get("state", {}).get(_ASKED_FOR)
     return found
 
 
 def within(base: str, path: str) -> str:
-    """Return a path without the one we stand beneath, if it begins with it."""
+    """Return a path without the base path, if it begins with the base path."""
     if base and (path == base or path.startswith(f"{base}/")):
         return path[len(base) :] or "/"
     return path
 
 
 def rooted(page: str, base: str) -> str:
-    """Return a page whose addresses lead beneath a path."""
+    """Return a page with a path put before its addresses."""
     return _LEADS.sub(rf"\g<1>{base}", page) if base else page
 
 

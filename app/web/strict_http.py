@@ -1,8 +1,8 @@
-"""Read HTTP/1.1 as its grammar has it and no other way.
+"""Read HTTP/1.1 strictly by its grammar.
 
-What a proxy before us reads in another way than we do is a request within a request, which passes its rules
-unseen. h11 is lenient where old clients were; here a line ends by CRLF alone, does not go on in the next one,
-and a body has one length.
+If a proxy before us reads a message differently from us, a second request can hide in it and pass the proxy's
+rules unseen (request smuggling). h11 tolerates what old clients sent. Here a line ends only with CRLF, does
+not continue on the next line, and a body has one length.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class StrictConnection(h11.Connection):
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a part of something that was not read yet."""
+        """Whether part of a message has arrived that was not read yet."""
         return bool(self._unread)
 
     def next_event(self) -> Any:
@@ -44,7 +44,7 @@ class StrictConnection(h11.Connection):
 
 
 class _Lines(ReceiveBuffer):
-    """What was received, of which lines are taken: the head of a request, and what ends its chunks."""
+    """The received bytes, from which lines are taken: the head of a request, and the end of its chunks."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         """Return all lines before the first empty one; None: there is none yet."""

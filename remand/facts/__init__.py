@@ -1,7 +1,8 @@
 """Read what an exception of any library says about itself, without importing that library.
 
-Every read is guarded: attributes, `__str__` and containers of an exception may raise or lie. `reading`
-guards, `subject` reads what all have, `servers`, `system` and `vendors` read codes, `codes` orders them.
+Every read is guarded: attributes, `__str__` and containers of an exception may raise or lie. `reading` holds
+the guards, `subject` reads what all exceptions have, `servers`, `system` and `vendors` read codes, and
+`codes` puts the codes in order.
 """
 
 from __future__ import annotations

@@ -77,15 +77,15 @@ def _statuses(facts: Facts) -> Sequence[Key]:
 
 
 def _refused(facts: Facts) -> Sequence[Key]:
-    """Return 401 before a vendor's code: credentials are refused, whatever type the body gives the error.
+    """Return 401 ahead of a vendor's code: credentials are refused, whatever type the body gives the error.
 
-    Unless it names a reason that passes, such as a limit.
+    Except when the code names a passing reason, such as a limit.
     """
     return (401,) if facts.status == 401 and is_refusal(facts.vendor_codes) else ()
 
 
 def is_refusal(codes: Iterable[str]) -> bool:
-    """Say whether a vendor's codes beside a 401 leave it what it is."""
+    """Say whether a 401 still means refused credentials, given the vendor's codes beside it."""
     return not any(_PASSES.search(code.lower()) for code in codes)
 
 
@@ -138,7 +138,7 @@ _READERS: Final = (
 
 
 KINDS: Final = tuple(dict.fromkeys(reader.kind for reader in reversed(_READERS)))[::-1]
-"""All kinds of codes, in that order; one that is asked twice stands where it is asked last."""
+"""All kinds of codes, in that order; a kind that is asked twice is listed where it is asked last."""
 
 
 @lru_cache(maxsize=4096)
@@ -158,10 +158,10 @@ _BROADER: Final[dict[Kind, Callable[[Any], Key | None]]] = {
     "smtp": lambda number: number // 100 * 100,
     "status": lambda status: f"{status // 100}xx",
 }
-"""The class that a code belongs to, of which a rule may speak as well."""
+"""The class that a code belongs to; a rule may name the class as well."""
 
 
 def broader(kind: Kind, key: Key) -> Key | None:
-    """Return the class that a code belongs to, None when there is none of its own."""
+    """Return the class that a code belongs to, None when it belongs to none."""
     widen = _BROADER.get(kind)
     return None if widen is None else widen(key)

@@ -1,6 +1,6 @@
 """Guarded reading: attributes, entries and text of exceptions that may raise or lie.
 
-Nothing here calls what could do I/O.
+Nothing here calls code that could do I/O.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, overload
 
 HOSTILE: Final = (Exception, SystemExit, GeneratorExit)
-"""What user code may throw at a reader. An interrupt or a timeout of the worker itself must pass."""
+"""What user code may raise while it is read. An interrupt or a timeout of the worker itself must pass."""
 
 _TEXT_LIMIT: Final = 8192
 

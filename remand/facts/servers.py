@@ -30,7 +30,7 @@ def labels(facts: Subject) -> Iterator[Key]:
 
 
 def _is_cut_json(facts: Subject) -> bool:
-    """Say whether a JSON document broke off: the decoder wanted more where there was no more."""
+    """Say whether a JSON document broke off: the decoder reached the end and needed more."""
     document, position = facts.get("doc"), facts.get("pos")
     if not isinstance(document, str) or not isinstance(position, int) or not document.strip():
         return False

@@ -39,7 +39,7 @@ ATTRIBUTES: Final = frozenset({
     "resp", "response", "response_code", "retriable", "retry_after", "retryable", "returncode", "smtp_code",
     "sqlite_errorname", "sqlstate", "status", "status_code", "statuscode", "type", "when",
 })  # fmt: skip
-"""All that is ever read of an exception beside what every exception has."""
+"""All attributes that are ever read, apart from those that every exception has."""
 
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _OF_ALL: Final = frozenset({"builtins.Exception", "builtins.BaseException", "builtins.object"})
@@ -48,7 +48,7 @@ _HEADER_HOLDERS: Final = frozenset({"response", "headers", "hdrs", "http_headers
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the class of an exception tells, its bases included, nearest first.
+    """What the class of an exception and its bases tell, nearest first.
 
     `attributes`: those of `ATTRIBUTES` that the class has; all, where it computes its attributes.
     `installed`: the names that are of installed packages, not Python's and not users' own. `foreign`: those
@@ -78,7 +78,7 @@ def profile_of(cls: type) -> Profile:
 
 
 def profile_of_names(names: tuple[str, ...], installed: tuple[str, ...] = ()) -> Profile:
-    """Return the profile of a class of which no more than its names is known."""
+    """Return the profile of a class of which only the names are known."""
     packages = tuple(dict.fromkeys(name.partition(".")[0] for name in names))
     foreign = frozenset(name for name in names if not name.startswith("builtins."))
     return Profile(
@@ -111,7 +111,7 @@ def _is_code(lookup: object) -> bool:
 
 
 def _remembered(module: str, cls: str) -> tuple[str, ...]:
-    """Return the name of a class, with those of its bases where it is loaded here; nothing is imported."""
+    """Return the name of a class, with the names of its bases if it is loaded here; nothing is imported."""
     name = f"{module}.{cls}"
     try:
         found = vars(sys.modules[module])[cls]
@@ -129,7 +129,7 @@ class Subject:
     """
 
     def __init__(self, exc: BaseException, now: datetime | None) -> None:
-        """Raise what the class of the exception raises when it is looked at."""
+        """Raise what the class of the exception raises when it is inspected."""
         self.exc = exc
         self.now = now
         self.profile = profile_of(type(exc))  # type: ignore[arg-type]  # mypy asks the instance whether it hashes
@@ -145,7 +145,7 @@ class Subject:
         if "exc_module" not in self.present:
             return names
         module, cls = self.get("exc_module"), self.get("exc_cls_name")
-        # Celery replaces an exception that cannot be pickled by a wrapper that remembers its class.
+        # Celery replaces an exception that cannot be pickled with a wrapper that keeps its class name.
         return (
             (*_remembered(module, cls), *names) if isinstance(module, str) and isinstance(cls, str) else names
         )
@@ -245,7 +245,7 @@ class Subject:
 
     @Once
     def everything_lower(self) -> str:
-        """Return everything said in lower case, in which built-in rules search."""
+        """Return `everything_said` in lower case, for the built-in rules to search."""
         return self.everything_said.lower()
 
     @Once
@@ -257,7 +257,7 @@ class Subject:
         return None
 
     def status_in_text(self) -> int | None:
-        """Return the status that the message names; clients of libraries put it in front, without a word."""
+        """Return the status that the message names; some clients put the bare number first."""
         found = _STATUS_IN_TEXT.search(self.text)
         if found is None and self.profile.installed:
             found = _STATUS_IN_FRONT.search(self.text)
@@ -286,9 +286,9 @@ def _status_values(subject: Subject) -> Iterator[object]:
 
 
 def worst_of_bulk(errors: object) -> object:
-    """Return the answer to the document of a bulk request that is worth another attempt most, or None.
+    """Return, from a bulk response, the document's result that most deserves another attempt, or None.
 
-    Elasticsearch and OpenSearch tell `[{"index": {"status": 429, "error": {"type": …}}}, …]`.
+    Elasticsearch and OpenSearch answer `[{"index": {"status": 429, "error": {"type": …}}}, …]`.
     """
     if not isinstance(errors, (list, tuple)):
         return None

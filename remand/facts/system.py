@@ -77,7 +77,7 @@ def exit_of_process(facts: Subject) -> Iterator[Key]:
 
 def _exit(code: object) -> Iterator[Key]:
     if isinstance(code, int) and not isinstance(code, bool):
-        # A shell or a container reports a signal as 128 and its number.
+        # A shell or a container reports a signal as 128 plus its number.
         yield 128 - code if 128 < code <= 192 else code
 
 
@@ -100,7 +100,7 @@ def gai(facts: Subject) -> Iterator[Key]:
 
 
 def gai_in_text(facts: Subject) -> Iterator[Key]:
-    """Read the number from clients that keep the text of a failed look-up only; such numbers are negative."""
+    """Read the number from clients that keep only the text of a failed lookup; such numbers are negative."""
     if " -" in facts.text and (found := _GAI_IN_TEXT.search(facts.text)):
         yield int(found[1] or found[2])
 
@@ -109,7 +109,7 @@ def errnos(facts: Subject) -> Sequence[Key]:
     number = facts.get("errno")
     if not isinstance(number, int) or not isinstance(facts.exc, OSError):
         return ()
-    # The numbers of OpenSSL, of mail servers and of name resolution are not those of the system.
+    # OpenSSL, mail servers and name resolution have numbers of their own, not the system's.
     if not facts.roots.isdisjoint(_NOT_ERRNO_ROOTS):
         return ()
     # aiohttp copies the number of an OpenSSL error, which is always 1, into errno.

@@ -1,9 +1,9 @@
 """Read the numbers and names that a vendor puts inside one class: Oracle, SQL Server, Kafka, mail servers.
 
-Each is yielded as the vendor's own tables have it, after the name of the table: `ORA-00060`, `MSSQL-1205`,
+Each is yielded as in the vendor's own tables, after the name of the table: `ORA-00060`, `MSSQL-1205`,
 `CLICKHOUSE-241`, `KAFKA-29`, `ARANGO-1200`, `FACEBOOK-190`, `GREMLIN-598`, `NTSTATUS-C0000022`,
 `SNOWFLAKE-390100`, `IMAP-OVERQUOTA`, `POP-SYS/TEMP`, `COSMOS-410`,
-`Neo.TransientError.General.DatabaseUnavailable` and the parts it is made of.
+`Neo.TransientError.General.DatabaseUnavailable` and its parts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RESPONSE_CODE = re.compile(r"\[([A-Z][A-Z-]{2,25}(?:/[A-Z]+)?)[ \]]")
 
 
 def _oracle(facts: Subject) -> Iterator[Key]:
-    # What happened stands first; what it was in the midst of comes after it.
+    # The first number says what happened; the later ones say during what.
     yield from dict.fromkeys(_ORACLE.findall(facts.text))
 
 
@@ -85,7 +85,7 @@ def _gremlin(facts: Subject) -> Iterator[Key]:
 def _facebook(facts: Subject) -> Iterator[Key]:
     if (found := _GRAPH_API.search(facts.text)) is not None:
         number = int(found[1])
-        # All of these hundred are rights that the app or the person lacks.
+        # All codes of this hundred are rights that the app or the person lacks.
         yield f"FACEBOOK-{200 if number // 100 == 2 else number}"
 
 

@@ -1,4 +1,4 @@
-"""Read the codes of vendors' APIs: from the exception, the answer it holds, and the body of the answer."""
+"""Read the codes of vendors' APIs: from the exception, the response it holds, and the response's body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{3,80}")
 _OF_PARTS = re.compile(r"[A-Za-z0-9]+(?:[_.:-][A-Za-z0-9]+)+|[A-Za-z]*[a-z][A-Z]\w*")
 _LONGEST: Final = 80
-"""Characters of a code; what is longer is a sentence."""
+"""Most characters of a code; a longer text is a sentence."""
 _PRODUCT_LETTERS: Final = 3
 _SAID: Final = frozenset(
     {
@@ -96,9 +96,9 @@ def _of_holder(holder: object) -> tuple[object, ...]:
 
 
 def _own_reason(facts: Subject) -> object:
-    """Return the `reason` of an exception, unless it is what stands behind the status of a HTTP answer.
+    """Return the `reason` of an exception, unless it is the reason phrase of an HTTP response.
 
-    Such a phrase is free text ("File not found"); a vendor's reason beside a status is one word of several
+    A reason phrase is free text ("File not found"); a vendor's reason beside a status is one word of several
     parts (RATE_LIMIT_EXCEEDED).
     """
     reason = facts.get("reason")
@@ -108,7 +108,7 @@ def _own_reason(facts: Subject) -> object:
 
 
 def _phrases(facts: Subject) -> Collection[str]:
-    """Return, in lower case, the phrases that the answer has beside its status: many a body repeats them."""
+    """Return, in lower case, the reason phrases beside the response's status: many bodies repeat them."""
     if facts.status is None:
         return ()
     holders = (facts.response, facts.get("resp"))

@@ -1,7 +1,8 @@
 """The rules of the classifier, gathered from one file per family into lookup tables.
 
 A lookup costs the same however many rules there are. A new family is a new file with `RULES`, named below.
-Families are loaded when a rule is first asked for: handlers, which import this, start without them.
+Families are loaded when a rule is first asked for, so handlers, which import this package, start without
+them.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _FAMILIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The built-in rules of one file; `about` is the first line of what it says of itself."""
+    """The built-in rules of one file; `about` is the first line of its docstring."""
 
     name: str
     about: str
@@ -69,7 +70,7 @@ class Family:
 
 @cache
 def built_in() -> RuleBook:
-    """Return the book of the built-in rules: look-up tables; `BOOK` is the same."""
+    """Return the book of the built-in rules: lookup tables; `BOOK` is the same."""
     return RuleBook(chain.from_iterable(family.rules for family in _families()))
 
 

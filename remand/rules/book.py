@@ -1,4 +1,4 @@
-"""The book of rules: look-up tables, so that a look-up costs the same however many rules there are."""
+"""The book of rules: lookup tables, so that a lookup costs the same however many rules there are."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The rules that users added, indexed: candidates for a failure are found by look-up, whatever their number.
+"""The rules that users added, indexed: a lookup finds the candidates for a failure, however many rules exist.
 
-Order is kept: the first layer's rules before the second's, within a layer as they were written.
+Order is kept: the first layer's rules come before the second's, and rules within a layer stay as written.
 """
 
 from __future__ import annotations

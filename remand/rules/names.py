@@ -1,7 +1,7 @@
 """Rules that read the name of a library's class of which no rule knows more.
 
-Asked after the text, before Python's own general classes; the words of codes (`code_word`) count here, too.
-Users' own classes are not judged by their names.
+They are asked after the text rules and before Python's own general classes. The words of codes (`code_word`)
+count here, too. Users' own classes are not judged by their names.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a rule of the classifier is: data that says how one kind of failure is to be treated.
+"""A rule of the classifier: data that says how one kind of failure is to be treated.
 
-A rule never runs code of its own; `remand.facts` reads an exception, `remand.classify` asks the book in
+A rule never runs code of its own. `remand.facts` reads an exception, and `remand.classify` asks the rules in
 order.
 """
 
@@ -35,7 +35,7 @@ Kind = Literal[
     "fallback",
     "flag",
 ]
-"""How a rule is found. `type` decides at once; `base` after all codes; `fallback` when nothing else spoke."""
+"""How a rule is found. `type` decides at once; `base` after all codes; `fallback` if nothing else decided."""
 
 Key = str | int
 
@@ -74,8 +74,8 @@ class Rule:
 
     `keys` are what the rule is looked up by: qualified class names (`type`, `base`, `fallback`), codes, or
     the top-level packages a text rule applies to (`*`: any). `text` is a pattern the message or the body
-    must also match, blind to case; one of the `hints` (lower case) stands in all that it matches: to look for
-    them first spares most texts the search. `needs_retry_after` demands that the server named a time to
+    must also match, ignoring case. Every text that it matches holds one of the `hints` (lower case): looking
+    for them first saves the search in most texts. `needs_retry_after` demands that the server named a time to
     wait. Rules with a condition go before those without. `confidence` is between 0 and 1. An empty `policy`
     means the policy of the category.
     """
@@ -110,7 +110,7 @@ class Rule:
 
 
 def _in_lower_case(pattern: str) -> str:
-    """Return a pattern for text in lower case: without IGNORECASE a search is several times as fast."""
+    """Return a pattern for lower-case text: without IGNORECASE a search is several times as fast."""
     return re.sub(r"\\.|[A-Z]+", lambda part: part[0] if part[0][0] == "\\" else part[0].lower(), pattern)
 
 

@@ -1,7 +1,7 @@
 """Rules for database drivers, pools and SQLAlchemy where no code says what happened.
 
-Drivers' classes are too coarse to decide (an OperationalError is a wrong password as well as a deadlock): the
-code decides, and without one the text, which is all that a failed connection leaves.
+Drivers' classes are too coarse to decide: an OperationalError may be a wrong password or a deadlock. The code
+decides. Without a code the text decides, which is all that a failed connection leaves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rules that users add: what one is, the decorator for rules that are functions, and what contradicts what.
+"""Rules that users add: their form, the decorator for rules that are functions, and the check for conflicts.
 
-A rule says what a failure is by its class, its codes or its message; all conditions given must hold. The book
-asks them by look-up (`remand.rules.layers`), right after the exception's own word.
+A rule says what a failure is by its class, its codes or its message; all given conditions must hold. The book
+finds them by lookup (`remand.rules.layers`), right after the exception's own word.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ class Searchable(Protocol):
     """A pattern that can be looked for in a text."""
 
     def search(self, text: str, /) -> object:
-        """Return what is true if the pattern fits anywhere."""
+        """Return a true value if the pattern matches anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Hold when a rule applies, in the form in which it is looked up. What is empty is not asked for."""
+    """Hold the conditions of a rule, in the form in which they are looked up. An empty one is not asked."""
 
     errors: frozenset[str] = frozenset()
     statuses: frozenset[int | str] = frozenset()
     codes: frozenset[str] = frozenset()
     message: str = ""
     pattern: Searchable | None = field(default=None, compare=False, repr=False)
-    """What searches for `message`; unset: Python's own, blind to case."""
+    """What searches for `message`; unset: Python's own engine, ignoring case."""
 
     def __post_init__(self) -> None:
         if self.message and self.pattern is None:
             object.__setattr__(self, "pattern", re.compile(self.message, re.IGNORECASE))
 
     def cover(self, other: Conditions) -> bool:
-        """Say whether these hold whenever the others do, as far as names alone can tell."""
+        """Say whether these conditions hold whenever the others do, as far as names alone can tell."""
         # The cheapest first: a thousand rules are half a million pairs.
         return (
             self.message in ("", other.message)
@@ -89,7 +89,7 @@ class UserRule:
 
     `errors`: qualified class names, subclasses included; a name without a module is one of Python's own.
     `statuses`: 503 or "5xx". `codes`: SQLSTATE, gRPC code, errno name or vendor's code, as `explain` shows
-    them. `message`: a regular expression searched in message and body, blind to case. `policy`: empty for
+    them. `message`: a regular expression searched in message and body, ignoring case. `policy`: empty for
     that of the category. `retry_after`: seconds, a floor unless the failure itself asks for longer.
     `source`: where the rule was written, for people. Raises ValueError that lists all mistakes.
     """
@@ -138,12 +138,12 @@ class FunctionRule:
 
 AnyRule = UserRule | FunctionRule
 Layers = Sequence[tuple[str, Sequence[AnyRule]]]
-"""Rules by the place they come from, the place that counts most first."""
+"""Rules by the place they come from, the place of highest rank first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Answer of a rule that is a function. Raises ValueError for an unknown category or policy."""
+    """The answer of a rule that is a function. Raises ValueError for an unknown category or policy."""
 
     category: str
     policy: str = ""
@@ -289,10 +289,10 @@ def _qualified(error: str | type) -> str:
 def conflicts(layers: Layers, *, beside: Layers = ()) -> list[str]:
     """Return what is wrong with rules taken together, a sentence for each; empty when nothing is.
 
-    `beside`: rules that were looked at before; theirs is only that their names are taken.
+    `beside`: rules that were checked before; of these only the names count, as taken.
 
-    A place that counts more may say otherwise than one that counts less: that is what it is for. Reported
-    are a name given twice, and a rule that an earlier one of its own place makes unreachable.
+    A place of higher rank may contradict one of lower rank: that is its purpose. Reported are a name given
+    twice, and a rule that an earlier rule of the same place makes unreachable.
     """
     return [
         *_same_names(layers, beside),

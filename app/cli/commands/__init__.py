@@ -1,1 +1,1 @@
-"""What each noun of the command line does: a file a noun, its commands in it."""
+"""The commands of the command line, one file for each noun."""

@@ -1,4 +1,4 @@
-"""`remand archive`: run, status, restore, export, drop. Finished workflows, out of the way of live work."""
+"""`remand archive`: run, status, restore, export, drop. Keeps finished workflows apart from live work."""
 
 from __future__ import annotations
 

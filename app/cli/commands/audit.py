@@ -67,5 +67,5 @@ def _listing(found: Sequence[Written]) -> RenderableType:
 def _subject(one: Written) -> str:
     if one.workflow_id is None:
         return one.subject
-    # A step's subject is its workflow's id and its name: the end of the id is enough to go on with.
+    # A step's subject is its workflow's id and its name: the end of the id is enough for further commands.
     return one.subject.replace(str(one.workflow_id), short(one.workflow_id))

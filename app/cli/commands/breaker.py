@@ -1,4 +1,4 @@
-"""`remand breaker`: list, show, open, close, reset. A breaker stands before a dependency that is down."""
+"""`remand breaker`: list, show, open, close, reset. A breaker holds work back while a dependency is down."""
 
 from __future__ import annotations
 

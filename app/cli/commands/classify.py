@@ -170,7 +170,7 @@ def classify_(
         classify_stored.show_attempt(cli, books(cli), *attempt, verbose=verbose)
     else:
         failure = described.failure()
-        # Whoever has a traceback has met the class.
+        # A traceback shows that the class exists.
         by_name = by_name or described.traceback is not None
         _explain(cli, failure, by_name=by_name, verbose=verbose)
 

@@ -1,4 +1,4 @@
-"""`remand dlq queue …`, `remand queue set`: where dead letters lie."""
+"""`remand dlq queue …`, `remand queue set`: which queues hold dead letters."""
 
 from __future__ import annotations
 

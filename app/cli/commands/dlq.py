@@ -1,4 +1,4 @@
-"""`remand dlq`: list and show dead letters; what is done with them is in `dlq_verbs`."""
+"""`remand dlq`: list and show dead letters; the verbs that change them are in `dlq_verbs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`remand dlq groups`, `remand dlq group …`: dead letters by cause, and what people do with a cause."""
+"""`remand dlq groups`, `remand dlq group …`: dead letters by cause, and the verbs on a cause."""
 
 from __future__ import annotations
 

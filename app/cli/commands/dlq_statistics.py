@@ -230,7 +230,7 @@ def _again(
 ) -> None:
     value, shown = look()
     if cli.out.as_json or not sys.stdout.isatty() or times == 1:
-        # Nobody looks at a picture that moves: one look, as for a program.
+        # No live display is wanted: print once, as for a program.
         cli.out.answer(value, shown)
         return
     with Live(shown, console=cli.out.console, screen=True, auto_refresh=False) as live:

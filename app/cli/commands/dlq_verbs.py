@@ -1,4 +1,4 @@
-"""`remand dlq`: the verbs on a letter. A dead letter is an investigation."""
+"""`remand dlq`: the verbs on a dead letter."""
 
 from __future__ import annotations
 

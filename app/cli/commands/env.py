@@ -1,4 +1,4 @@
-"""`remand env`: what a program beside this site needs to know, as a shell takes it."""
+"""`remand env`: the settings that another program needs to reach this site, as shell assignments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`remand notify`: list, test, retry. Does what people outside are to be told reach them?"""
+"""`remand notify`: list, test, retry. Shows whether messages to people outside are delivered."""
 
 from __future__ import annotations
 

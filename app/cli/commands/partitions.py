@@ -1,4 +1,4 @@
-"""`remand partitions`: list, create, check. By which months, weeks or days the live tables are divided."""
+"""`remand partitions`: list, create, check. The months, weeks or days that divide the live tables."""
 
 from __future__ import annotations
 

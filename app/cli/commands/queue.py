@@ -1,4 +1,4 @@
-"""`remand queue`: list, show, pause, resume. What waits where, and who listens."""
+"""`remand queue`: list, show, pause, resume. Shows what waits in each queue, and which workers listen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that say which letters are meant, and how a redrive goes about them."""
+"""The options that select dead letters, and those that say how a redrive runs."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def selection(
         InputInvalid: `-` was given and standard input names no letter.
     """
     at = now()
-    # Ids that were named are told one by one, whatever their status.
+    # Ids that were named are reported one by one, whatever their status.
     return LetterFilter.of_template(
         template or "",
         statuses=OPEN,

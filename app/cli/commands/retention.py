@@ -1,4 +1,4 @@
-"""`remand retention`: how long is everything kept that is over, and what goes next?"""
+"""`remand retention`: how long finished data is kept, and what is deleted next."""
 
 from __future__ import annotations
 

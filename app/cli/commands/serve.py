@@ -1,4 +1,4 @@
-"""`remand serve`: check who could sign in and what it needs, then become the server."""
+"""`remand serve`: check who could sign in and what the server needs, then become the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`remand stale`: what shows no sign of life, and taking it out of work now."""
+"""`remand stale`: list workflows that show no sign of life, and take them out of work."""
 
 from __future__ import annotations
 

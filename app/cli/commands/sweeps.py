@@ -1,4 +1,4 @@
-"""`remand sweeps`: does everything that runs by itself run, and does it go well?"""
+"""`remand sweeps`: whether each sweep runs, and whether its runs succeed."""
 
 from __future__ import annotations
 

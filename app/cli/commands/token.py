@@ -1,4 +1,4 @@
-"""`remand token`: create, list, revoke. What programs sign in with at the API."""
+"""`remand token`: create, list, revoke. Programs use tokens to sign in to the API."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def _reload(cli: Cli, stack: LocalStack, changed: Sequence[Path]) -> None:
     try:
         replaced = [template.ref for template, is_new in stack.publish(replaces=True) if is_new]
     except RemandError as error:
-        # What is wrong is said, and what ran before goes on until it is right.
+        # The error is shown, and the processes from before go on until it is fixed.
         cli.out.say(f"{names} saved; {error}", style="red")
         return
     stack.restart_what_runs_code()
@@ -186,7 +186,7 @@ def _entry(stack: LocalStack) -> dict[str, str]:
         who = Who(me, "remand up")
         code = access.create_login_code(stack.runtime.engine, account_name_like(me), Role.ADMIN, who)
         login_url = link_to(url, code)
-    except UserNotFound:  # who was disabled on purpose stays out, and everything else comes up
+    except UserNotFound:  # a user who was disabled on purpose stays disabled, and everything else comes up
         login_url = f"{url}/login"
     return {"dashboard_url": url, "api_url": f"{url}/api/v1", "login_url": login_url}
 

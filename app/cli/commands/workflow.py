@@ -1,4 +1,4 @@
-"""`remand workflow`: list, show, wait, history; what is done with them is in `workflow_verbs`."""
+"""`remand workflow`: list, show, wait, history; the verbs that change workflows are in `workflow_verbs`."""
 
 from __future__ import annotations
 

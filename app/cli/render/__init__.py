@@ -1,1 +1,1 @@
-"""How answers look to people: tables, facts, drawings, and the sentences that several nouns say."""
+"""How answers look to people: tables, facts, drawings, and the sentences that several nouns share."""

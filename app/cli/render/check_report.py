@@ -1,4 +1,4 @@
-"""The form of a check's outcome, for `doctor` and `config check`: a line with what to do about it."""
+"""How `doctor` and `config check` show the outcome of a check: one line, with what to do about it."""
 
 from __future__ import annotations
 

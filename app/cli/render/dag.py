@@ -1,7 +1,7 @@
 """Draw a graph of steps with box characters: left to right where that fits, else top down.
 
-One routine routes the edges in abstract directions, *along* the layers and *across* them; the two
-orientations only differ in which of these is a column. Edges that follow from others are left out.
+One routine routes the edges in abstract directions, *along* the layers and *across* them. The two
+orientations differ only in which direction is a column. Edges that follow from other edges are left out.
 """
 
 from __future__ import annotations

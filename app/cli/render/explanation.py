@@ -1,4 +1,4 @@
-"""How an explanation is told: the verdict, what was asked on the way to it, the retries that follow."""
+"""How an explanation is shown: the verdict, what was asked on the way to it, the retries that follow."""
 
 from __future__ import annotations
 

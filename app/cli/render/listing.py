@@ -1,8 +1,8 @@
-"""Lay out lists and facts for the width there is: ids, counts and states whole, the rest as far as it fits.
+"""Lay out lists and facts for the width of the terminal: ids, counts and states whole, the rest as it fits.
 
-A list that does not fit has two lines an item on a narrow terminal: what is short, then names and texts. On
-a wide one long cells are folded or cut, names in their middle. What is long in one row takes nothing from the
-short columns of the others.
+On a narrow terminal, a list that does not fit has two lines for each item: short cells first, then names and
+texts. On a wide terminal long cells are folded or cut, names in their middle. A long cell in one row takes no
+width from the short columns of other rows.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Listing:
         long = [one for one in shown if self._is_long(one)]
         above, below = [one for one in shown if one not in long], list[int]()
         if shown[0] in long:
-            # What an item is called comes first, however long it is.
+            # The name of an item comes first, however long it is.
             above, below, long = [shown[0]], above, long[1:]
         while len(above) > 1 and self._needed(above) > width:
             below.insert(0, above.pop())
@@ -105,7 +105,7 @@ class Listing:
             yield from self._texts(row, long, width - _GAP)
 
     def _named(self, row: Sequence[Text], numbers: Sequence[int], width: int) -> Iterator[Text]:
-        # Away from its heading a number says nothing.
+        # A number means nothing when it is away from its heading.
         told = [
             Text.assemble((f"{self._columns[one]} ", "dim"), row[one])
             for one in numbers
@@ -157,7 +157,7 @@ class Facts:
         for name, value in self._rows:
             told = folded(value, max(width - widest - _GAP, 10), breaks=False) or [Text()]
             if max(_width(line) for line in told) > width - widest - _GAP:
-                # Below its name, where a terminal that is wide enough has it in one piece.
+                # Below its name, where it stays in one piece if the terminal is wide enough.
                 yield Text(name, style="bold")
                 yield from folded(value, width, breaks=False)
                 continue

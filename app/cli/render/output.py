@@ -1,6 +1,6 @@
-"""Own how answers look: tables and texts for people, one JSON document on standard output for programs.
+"""How answers are written: tables and texts for people, one JSON document on standard output for programs.
 
-Nothing a user wrote is read as markup. Colours end where the terminal does, or where NO_COLOR is set.
+Text from users is never read as markup. Colours are off when the output is no terminal, or NO_COLOR is set.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Output:
             print_json(value)
             return
         for part in shown:
-            # What is longer than a line is for the terminal to break: a link must stay one.
+            # The terminal breaks what is longer than a line: a link must stay one link.
             self.console.print(part, crop=False)
 
     def answer_page(self, page: Page[Any], *shown: RenderableType, **more: object) -> None:

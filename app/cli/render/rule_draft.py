@@ -1,4 +1,4 @@
-"""Draft a rule in TOML from a failure that no rule knew: a person decides the category, the rest is ready."""
+"""Draft a rule in TOML from a failure that no rule knew. A person decides the category; the rest is ready."""
 
 from __future__ import annotations
 

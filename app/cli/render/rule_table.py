@@ -1,4 +1,4 @@
-"""The rules of the classifier as a table: the users' by place, the built-in ones by family."""
+"""The rules of the classifier as a table: users' rules by place, built-in rules by family."""
 
 from __future__ import annotations
 

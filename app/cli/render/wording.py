@@ -1,4 +1,4 @@
-"""Own the sentences that several nouns say: what a workflow waits for, and what to do next."""
+"""Sentences that several nouns share: what a workflow waits for, and what to do next."""
 
 from __future__ import annotations
 

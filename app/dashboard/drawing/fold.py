@@ -1,4 +1,4 @@
-"""Fold steps of a layer that are called alike into one box, so that a wide graph can be seen. Pure."""
+"""Fold steps of a layer with like names into one box, so that a wide graph stays readable. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from app.domain.dag import levels
 
 LEAST = 8
-"""Steps of a layer that are called alike, from which on they are one box."""
+"""The number of steps with like names in a layer from which they become one box."""
 _DIGITS = re.compile(r"\d+")
 _WORST = ("error", "waiting_for_retry", "enqueued_as_error_for_orchestration", "in_progress", "enqueued")
 

@@ -1,1 +1,1 @@
-"""The pages, one file a noun."""
+"""The pages, one file for each noun."""

@@ -1,4 +1,4 @@
-"""The page of the archive: what it holds, what was moved last."""
+"""The page of the archive: what it holds, and its last moves."""
 
 from __future__ import annotations
 

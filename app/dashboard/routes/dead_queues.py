@@ -1,4 +1,4 @@
-"""Where dead letters lie: dead queues, and which queues' letters go to them."""
+"""The page of dead queues: which there are, and which queues send their dead letters to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page: how everything stands; every number leads to its list."""
+"""The first page: the state of the site; every number links to its list."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def overview_page(request: Request) -> Response:
         still=longest_standing(engine.database, 5),
         largest=groups.list_page(engine.database, order="largest", limit=5).items,
         attempts=[one.attempts for one in lately],
-        # The stretch that has just begun is not whole yet.
+        # The interval that has just begun is not complete yet.
         per_second=sum(one.attempts for one in lately[-7:-1]) / (_STRETCH_SECONDS * 6),
         failures=sum(one.failures for one in lately),
         now=now,

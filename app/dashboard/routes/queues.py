@@ -1,4 +1,4 @@
-"""The page of queues: what waits in which, and pausing them."""
+"""The page of queues: what waits in each, and pausing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bulk verbs as orders: fix the scope, see the forecast, start, watch, pause, resume, cancel."""
+"""Bulk verbs on dead letters: fix the set, see the forecast, start, watch, pause, resume, cancel."""
 
 from __future__ import annotations
 

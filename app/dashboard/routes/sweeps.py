@@ -1,4 +1,4 @@
-"""The page of sweeps: what runs by itself, and whether it does."""
+"""The page of sweeps: which there are, and whether they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of workers: who lives, who stopped lately."""
+"""The page of workers: which are alive, which stopped lately."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
     wanted = request.query_params.get("state", "")
     chosen_state = wanted if wanted in by_state else ""
     listed = [one for one in steps if not chosen_state or one.state == chosen_state]
-    # What failed first: nobody looks for it among thousands.
+    # Failed steps first: nobody wants to look for them among thousands.
     listed.sort(key=lambda one: one.state != "error")
     drawn, folded = fold(
         {one.name: one.depends_on for one in steps}, {one.name: str(one.state) for one in steps}

@@ -1,7 +1,7 @@
 """Own templates: the versioned YAML definitions that workflows are made from.
 
 Everything others need is named here; the modules inside are model (shape), source (YAML with lines), wording
-and checks (problems), load (doors in) and submission (input and identity of one submit).
+and checks (problems), load (entry points) and submission (input and identity of one submit).
 """
 
 from __future__ import annotations

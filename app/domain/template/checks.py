@@ -1,7 +1,7 @@
 """Own the rules that one key alone cannot break: the graph of steps, reserved queues, the input schema.
 
-Most look at raw values and pass over what has the wrong shape, so that their problems and
-those of `wording` are found in one go.
+Most rules read raw values and skip those of the wrong shape, so that the problems found here and those of
+`wording` are reported together.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from app.domain.template.wording import nearest
 from remand.rules.user import conflicts
 
 MAX_TEMPLATE_RULES = 1_000
-"""Of a template with all its steps: those of one place are compared with each other."""
+"""The most rules of a template with its steps: the rules of one place are compared with each other."""
 MAX_SCHEMA_KEYS = 5_000
-"""Of all JSON Schemas of a template: each costs a tenth of a millisecond to check."""
+"""The most keys of all JSON Schemas of a template: each costs a tenth of a millisecond to check."""
 _MOST_SUGGESTIONS = 20
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _OPAQUE = frozenset({"const", "enum", "default", "examples"})

@@ -1,4 +1,4 @@
-"""Own the doors to `Template`: YAML text, files, folders, stored definitions; all problems come in one go.
+"""Own how a `Template` is loaded: from YAML text, files, folders, stored definitions; reports all problems.
 
 The only module of the domain that touches the file system, and only to read.
 """
@@ -22,14 +22,14 @@ from app.domain.user_rules import STORED
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 MAX_DEFINITION_BYTES: Final = 64 * 1024 * 1024
 MAX_DOCUMENTS: Final = 1_000
-"""In one file, empty ones counted."""
+"""The most documents in one file, empty ones included."""
 SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
 def load_text(text: str, source: str = "<text>", *, has_gone: Callable[[], bool] | None = None) -> Template:
     """Return the one template of a YAML text; `source` names it in problems.
 
-    `has_gone` is asked now and then whether nobody waits for the answer any more.
+    `has_gone` is called from time to time; True: nobody waits for the answer any more.
 
     Raises:
         TemplateInvalid: it breaks rules, or nobody waited for the answer.
@@ -81,7 +81,7 @@ def load_paths(paths: Iterable[Path | str]) -> list[Template]:
 def from_definition(definition: dict[str, Any], source: str = "<definition>") -> Template:
     """Return the template of a stored definition (see `to_definition`), which was checked before.
 
-    So rules that are new do not take away what is published. Raises `TemplateInvalid`.
+    So new rules do not make a published template invalid. Raises `TemplateInvalid`.
     """
     document = Document(source, definition)
     template = _made(document, STORED)

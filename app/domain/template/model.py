@@ -1,6 +1,6 @@
 """Own the shape of a template: what keys there are, their types and bounds, their defaults.
 
-What one key means beside another (graph, schema) is in `checks`; how text becomes a template is in `load`.
+Rules between keys (graph, schema) are in `checks`; how text becomes a template is in `load`.
 """
 
 from __future__ import annotations

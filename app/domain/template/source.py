@@ -1,6 +1,6 @@
-"""Own the way from YAML text to plain values that remember their lines.
+"""Own the parsing of YAML text into plain values whose lines are known.
 
-Only what JSON has comes out; tags, merge keys, dates and duplicate keys are problems. Knows no templates.
+The values are those of JSON; tags, merge keys, dates and duplicate keys are problems. Knows no templates.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from app.domain.jsonvalue import Path
 
 MAX_NESTING: Final = 100
 MAX_ALIASED_NODES: Final = 20_000
-"""How many nodes aliases may repeat in one document; a bomb of nested anchors wants billions."""
+"""How many nodes aliases may repeat in one document; a bomb of nested anchors needs billions."""
 
 MAX_SIGNS: Final = 200_000
-"""Signs that a text may hold which begin another node: some ten for each of ten thousand steps."""
+"""The most signs in a text that begin another node: some ten for each of ten thousand steps."""
 MAX_PROBLEMS: Final = 100
-"""How many problems are told; nobody looks for more."""
+"""How many problems are reported; the search stops there."""
 _SIGNS: Final = (",", "\n", "[", "{", ": ", "- ")
 _LOOKS_EACH: Final = 1_000
 
@@ -75,7 +75,7 @@ class Document:
             raise Enough(self.problems)
 
     def look_up(self) -> None:
-        """Go on if somebody waits for the answer.
+        """Return if somebody still waits for the answer.
 
         Raises:
             Enough: nobody does.
@@ -96,7 +96,7 @@ class Document:
 
 
 def dotted(path: Path) -> str:
-    """Write a path as template authors read it: `steps[2].retry.factor`."""
+    """Format a path for template authors: `steps[2].retry.factor`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 

@@ -1,4 +1,4 @@
-"""Own what a template says about one submit: is the input good, and which submits are the same."""
+"""Own what a template says about one submit: whether its input is valid, and which submits are the same."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def identity_key(template: Template, value: object, caller_key: str | None = Non
     """Return the key that makes two submits one, 64 hex digits; None if each submit is its own.
 
     `strict` covers the full name with version and the canonical input. A caller's key covers namespace and
-    name, not the version: it names a deed in the outer world, which no release may do twice.
+    name, not the version: it names an action in the outside world, which no release may repeat.
     Raises `IdentityInvalid` if a key is missing, unusable, or given to a strict template.
     """
     if template.identity == "strict":
@@ -94,7 +94,7 @@ def _digest(parts: list[object]) -> str:
 
 
 def _schema_problems(schema: dict[str, Any], value: Any, where: str) -> list[dict[str, str]]:
-    # Loaded by whoever has a schema to check, which few commands have.
+    # Loaded only where there is a schema to check, which few commands have.
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
 
     try:

@@ -1,4 +1,4 @@
-"""Own the words of template problems: pydantic's errors said again for the person who wrote the file.
+"""Own the words of template problems: pydantic's errors, rephrased for the author of the file.
 
 Each message says what is there and what to write instead; unknown words come with the nearest known one.
 """

@@ -1,4 +1,4 @@
-"""The verbs of people, a file for each noun; `turn.py` is what they share."""
+"""The verbs of people, one file for each noun; `context.py` holds what they share."""
 
 from app.engine.decided import Decided
 from app.engine.operate.branches import restart_from, skip_step

@@ -1,4 +1,4 @@
-"""What a person may do with a step and what is behind it: skip the branch, or run it again from there."""
+"""Verbs on a step and everything behind it: skip the branch, or run it again from that step."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _FOR_GOOD = (WorkflowState.COMPLETE, WorkflowState.CANCELLED, WorkflowState.RESO
 
 @patient
 def skip_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided:
-    """End a step and all that is behind it alone as resolved by hand, without results.
+    """End a step, and the steps that only it leads to, as resolved by hand, without results.
 
-    A join that another branch leads to is not skipped: it runs and finds None for what was. What has ended
-    stays as it is; a result that a running one still brings is refused.
+    A join that another branch leads to is not skipped: it runs and finds None for the skipped steps. Steps
+    that have ended stay as they are; a late result of a running step is refused.
 
     Raises:
         IllegalMove: the step has ended.
@@ -69,7 +69,7 @@ def skip_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided
 
 @patient
 def restart_from(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided:
-    """Run a step and everything behind it anew: results, failures and checkpoints of these are forgotten.
+    """Run a step and everything behind it again: their results, failures and checkpoints are forgotten.
 
     Raises:
         IllegalMove: the workflow has ended for good, the step has never run, or one of the steps is running.

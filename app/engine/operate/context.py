@@ -1,8 +1,8 @@
-"""What every verb of a person is made of: a locked workflow, who decides, the moves, the end of the entry.
+"""The parts of every verb of a person: the locked workflow, who decides, the moves, the end of the entry.
 
-Each verb is one transaction: the workflow is locked, the move is made, the workflow is reopened and evaluated
-at once, and its dead letter closed when nothing is left in error, with who and why; the audit log says so in
-the same transaction. Then the bell rings. An illegal move raises and says in which state the thing is;
+Each verb is one transaction. It locks the workflow, makes the move, and reopens and evaluates the workflow at
+once. If nothing is left in error, it closes the dead letter, with who and why. The audit entry is written in
+the same transaction. Then the bell rings. An illegal move raises an error that names the present state;
 nothing has changed then. Source: C2, C6.
 """
 
@@ -37,7 +37,7 @@ LIVE_STEP = (*(state for state in StepState if not state.is_final), StepState.ER
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Who decided, and why, and through which door."""
+    """Who decided, why, and through which interface."""
 
     by: str
     reason: str | None = None
@@ -46,14 +46,14 @@ class Who:
 
     def __post_init__(self) -> None:
         check_text(self.by, "name of who decides")
-        # People paste what they see: a reason is shown to everybody who looks at what was decided.
+        # People paste what they see, and everybody who looks at the decision is shown the reason.
         if self.reason is not None:
             check_text(self.reason, "reason", longest=MAX_PROSE)
             object.__setattr__(self, "reason", redact_text(self.reason))
 
 
 def patient(verb: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let a verb be tried again when it and others waited for each other; the third time it raises Busy."""
+    """Try a verb again after a deadlock with others; the third deadlock raises Busy."""
 
     @wraps(verb)
     def tried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -71,7 +71,7 @@ def patient(verb: Callable[_P, _R]) -> Callable[_P, _R]:
 class Operation:
     """What a verb holds while its transaction is open: the locked workflow, who decided, and the instant.
 
-    The instant is taken after the lock: whoever waited acts after the one it waited for.
+    The instant is taken after the lock: a verb that waited acts after the one it waited for.
     """
 
     connection: Connection
@@ -88,21 +88,21 @@ class Operation:
         before: Mapping[str, Any] | None = None,
         after: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write down what was decided."""
+        """Write the decision to the audit log."""
         entry = audit.Entry(verb, kind, str(subject), self.workflow.id, before, after)
         who = self.who
         audit.record(self.connection, entry, by=who.by, via=who.via, reason=who.reason, now=self.now)
 
 
 def go_on(operation: Operation) -> list[str]:
-    """Reopen the workflow if it stands still, enqueue what is ready now; return the queues that got work."""
+    """Reopen the workflow if it stands still and enqueue ready steps; return the queues that got work."""
     who, workflow_id = operation.who, operation.workflow.id
     operator_moves.reopen(operation.connection, workflow_id, by=who.by, reason=who.reason, now=operation.now)
     return operator_moves.evaluate(operation.connection, workflow_id, by=who.by, now=operation.now)
 
 
 def reset(operation: Operation, step: str, state: StepState) -> None:
-    """Send a step in error back to pending, its counts of failures forgotten.
+    """Send a step in error back to pending and forget its counts of failures.
 
     Raises:
         IllegalMove: it is not in error.
@@ -121,7 +121,7 @@ def end_by_hand(operation: Operation, step: str, event: str, to_state: StepState
     Raises:
         IllegalMove: it has ended.
     """
-    # Run queue before step, as its worker takes them: the other way round they would wait for each other.
+    # Lock the run queue before the step, as its worker does: the other order would be a deadlock.
     operator_moves.leave_queue(operation.connection, operation.workflow.id, step)
     state = state_of(operation.connection, operation.workflow.id, step)
     if not move(operation, step, LIVE_STEP, event, to_state):
@@ -131,7 +131,7 @@ def end_by_hand(operation: Operation, step: str, event: str, to_state: StepState
 
 
 def rearm(operation: Operation, steps: Sequence[str]) -> None:
-    """Let what followed the failure of these steps wait for their new end."""
+    """Let the steps that followed the failure of these steps wait for their new end."""
     operator_moves.rearm_conditional(
         operation.connection,
         operation.workflow.id,
@@ -220,7 +220,7 @@ def close_open(operation: Operation, status: DeadLetterStatus) -> UUID | None:
 
 
 def close(operation: Operation, letter: DeadLetter, status: DeadLetterStatus) -> None:
-    """Close an entry that the turn has locked, with who and why."""
+    """Close an entry that the verb has locked, with who and why."""
     who = operation.who
     dead_letters.change_letter(
         operation.connection,

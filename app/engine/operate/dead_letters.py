@@ -1,4 +1,4 @@
-"""What a person may do with an investigation: take it, note, send back, resolve, give up, cancel."""
+"""Verbs on an investigation: claim it, note, send back, resolve, give up, cancel."""
 
 from __future__ import annotations
 

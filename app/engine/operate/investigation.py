@@ -1,4 +1,4 @@
-"""What a person may do with an investigation itself: who has it, how it is marked, what it links to."""
+"""Verbs on the investigation itself: its owner, labels, links and metadata."""
 
 from __future__ import annotations
 

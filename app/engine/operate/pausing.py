@@ -1,8 +1,9 @@
-"""Hold a workflow or a template, let it go on. Held, it starts nothing; what runs ends and counts.
+"""Pause and resume a workflow or a template. While paused, it starts no step; running steps end and count.
 
-A template's pause holds its live workflows in batches, each a transaction of its own. Submits and batches
-share a lock that whoever pauses or resumes the template takes alone: no submit slips through, and no batch
-of a pause that has ended holds anything. A call that was cut short is finished by repeating it. Source: A11.
+Pausing a template holds its live workflows in batches, one transaction each. Submits and batches share a
+lock; a call that pauses or resumes the template takes that lock alone. So no submit slips through, and no
+batch of a pause that has ended holds anything. A call that was cut short is finished by repeating it.
+Source: A11.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from app.store.workflows import Workflow, lock_workflow
 from app.telemetry import log
 
 BATCH: Final = 200
-"""Workflows held, or let go, by one transaction."""
+"""Workflows that one transaction holds or lets go."""
 _ENDED = (
     WorkflowState.COMPLETE,
     WorkflowState.ERROR,
@@ -40,14 +41,14 @@ class Paused:
     namespace: str
     name: str
     changed: bool
-    """False: it was so already."""
+    """False: it was in that state already."""
     workflows: int
-    """Held or let go now."""
+    """Workflows that this call held or let go."""
 
 
 @patient
 def pause_workflow(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
-    """Hold a workflow: what waits is withdrawn, running steps end and count. Idempotent.
+    """Pause a workflow: waiting steps are withdrawn, running steps end and count. Idempotent.
 
     Raises:
         IllegalMove: it has ended.
@@ -68,7 +69,7 @@ def pause_workflow(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
 
 @patient
 def resume_workflow(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
-    """Let a workflow go on; a retry is made when it is due. Idempotent.
+    """Resume a workflow; a retry is made when it is due. Idempotent.
 
     Raises:
         IllegalMove: it has ended.
@@ -91,7 +92,7 @@ def resume_workflow(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
 
 
 def pause_template(engine: Engine, ref: str, who: Who) -> Paused:
-    """Hold every live workflow of a template, and each that is submitted until it goes on. Idempotent.
+    """Pause every live workflow of a template, and each one submitted until it is resumed. Idempotent.
 
     `ref` is "namespace/name" or "name": a pause is of all versions. Transactions: own, one for each batch.
 
@@ -124,7 +125,7 @@ def pause_template(engine: Engine, ref: str, who: Who) -> Paused:
 
 
 def resume_template(engine: Engine, ref: str, who: Who) -> Paused:
-    """Let a template's workflows go on, but for those that were paused one by one. Idempotent.
+    """Resume a template's workflows, except those that were paused one by one. Idempotent.
 
     Raises:
         TemplateNotFound: no such template is published.

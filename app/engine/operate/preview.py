@@ -1,6 +1,6 @@
-"""What a verb would do: the verb itself is run, looked at, and rolled back, so it cannot differ from it.
+"""Show what a verb would do: run the verb itself, look at the result, roll back. The two cannot differ.
 
-It holds the rows that the verb locks for as long as it takes, rings no bell and writes no line.
+A preview holds the rows that the verb locks for as long as it takes. It rings no bell and logs nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Preview:
     runs_again: tuple[str, ...]
     """Steps that would be sent to work."""
     then: tuple[str, ...]
-    """Steps behind them that have not run yet and follow if those go well."""
+    """Steps behind those that have not run yet and follow if those go well."""
     closes_letter: UUID | None
     """The open dead letter that would be closed."""
     opens_letter: UUID | None
@@ -52,7 +52,7 @@ class Preview:
     closed_as: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what programs read of it."""
+        """Return the preview as a dictionary for programs."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -60,7 +60,7 @@ class Preview:
 def preview(engine: Engine, workflow_id: UUID, verb: Callable[[Engine], object]) -> Preview:
     """Return what a verb on a workflow, its steps or its letter would do. Transaction: own, rolled back.
 
-    `verb` gets an engine in which nothing stays. Raises what the verb raises.
+    `verb` gets an engine whose changes are rolled back. Raises what the verb raises.
     """
     with rehearsing(engine.database) as database, silence():
         tried = replace(engine, database=database, bell=SilentBell())

@@ -1,4 +1,4 @@
-"""What a person may do with one step: retry it, declare it done, complete it with a result."""
+"""Verbs on one step: retry it, resolve it by hand, complete it with a result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from app.store.workflows import lock_workflow
 from app.telemetry import log
 
 KEEP: Final = object()
-"""In the place of a new input: the step keeps the one it has."""
+"""Stands for "no new input": the step keeps its input."""
 
 
 @patient
@@ -45,10 +45,10 @@ def retry_step(
     queue: str | None = None,
     priority: int | None = None,
 ) -> Decided:
-    """Run a failed step again; a waiting retry is due at once. Input, queue and priority stay what is given.
+    """Run a failed step again, or make a waiting retry due now. What is not given stays as it is.
 
-    Null is an input as any other. One for a step without parents meets the template's schema of inputs, as
-    one that is submitted does; not where the template itself gives the step an input of another kind.
+    Null is an input like any other. A new input for a step without parents must match the template's schema
+    of inputs, as a submitted one must, unless the template gives the step an input of another kind.
 
     Raises:
         InputInvalid: the input or the priority will not do.
@@ -160,7 +160,7 @@ def decide(
     verb: str,
     closing: DeadLetterStatus,
 ) -> Decided:
-    """Do something with a step, let the workflow go on, close its letter when nothing is left in error."""
+    """Act on a step, let the workflow go on, and close its letter when nothing is left in error."""
     with engine.database.begin() as connection:
         workflow = lock_workflow(connection, workflow_id)
         operation = Operation(connection, workflow, who, engine.now(connection))
@@ -195,7 +195,7 @@ def decide(
 
 
 def _take_up_again(operation: Operation, step: str) -> None:
-    """Open the entry of a given-up workflow again: it moves, and some of its steps are still broken."""
+    """Reopen the entry of a given-up workflow: it moves again, and some of its steps are still in error."""
     letter_id = dead_letters.open_again(operation.connection, operation.workflow.id)
     if letter_id is None:  # dead letters are disabled for it
         return

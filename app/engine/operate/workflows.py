@@ -1,4 +1,4 @@
-"""What a person may do with a whole workflow."""
+"""Verbs on a whole workflow."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Bulk verbs on dead letters: plan (fix the exact set, forecast), start, watch, pause, resume, cancel.
 
-A redrive is a durable order in Postgres. Verbs here only move the order; `app.engine.sweeps.redrive` carries
-it out, batch by batch, and whoever crashes on the way leaves nothing half done.
+A redrive is a durable order in Postgres. The verbs here only change the order; `app.engine.sweeps.redrive`
+carries it out, batch by batch. A crash on the way leaves nothing half done.
 """
 
 from app.engine.redrive.outlook import Check, Forecast, GroupShare, forecast

@@ -1,4 +1,4 @@
-"""Do the verb of a redrive with a batch of its letters and write down what became of each."""
+"""Apply the verb of a redrive to a batch of its letters, and record what became of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.store.redrives import Redrive
 from app.store.session import Connection
 
 SINGLE_BATCH = 50
-"""Letters a transaction where each of them is a verb, and a transaction, of its own."""
+"""Letters a transaction where each letter needs a verb, and a transaction, of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Done:
 
     at: datetime
     sent: int = 0
-    """Sent back, outcome not known yet."""
+    """Letters that were sent back, outcome not known yet."""
     succeeded: int = 0
     failed: int = 0
     skipped: int = 0
@@ -37,12 +37,12 @@ class Done:
 
     @property
     def acted(self) -> int:
-        """How many letters the verb was done with."""
+        """Letters to which the verb was applied."""
         return self.sent + self.succeeded
 
 
 def act(engine: Engine, connection: Connection, one: Redrive, ids: Sequence[UUID]) -> Done:
-    """Do the verb with letters that wait. Transaction: joins the one that holds the redrive."""
+    """Apply the verb to waiting letters. Transaction: joins the one that holds the redrive."""
     if one.verb is RedriveVerb.REQUEUE:
         return _requeue(engine, connection, one, ids)
     return _one_by_one(engine, connection, one, ids)
@@ -107,7 +107,7 @@ def _one_by_one(engine: Engine, connection: Connection, one: Redrive, ids: Seque
 
 
 def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
-    """Do it with one letter; return why not, None if it is done. Raises Busy."""
+    """Apply the verb to one letter; return why not, None if it was applied. Raises Busy."""
     verb, closes_as = _SINGLE[one.verb]
     try:
         letter = dead_letters.get_dead_letter(engine.database, letter_id)
@@ -128,7 +128,7 @@ def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
 
 
 def _by_us(letter: dead_letters.DeadLetter, one: Redrive, closes_as: DeadLetterStatus) -> bool:
-    """Say whether this redrive closed it, and whoever swept died before that was written down."""
+    """Return whether this redrive closed the letter, and its sweep died before recording that."""
     assert letter.closed_at is not None
     assert one.started_at is not None
     ours = (letter.status, letter.closed_by) == (closes_as, one.started_by)

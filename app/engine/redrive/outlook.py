@@ -1,6 +1,6 @@
-"""Say how a planned set would fare: what stands in its way today, and how such letters fared before.
+"""Forecast a planned set: what blocks its letters today, and how similar letters ended before.
 
-A forecast changes nothing and promises nothing: it is what is known now, counted, with examples.
+A forecast changes nothing and promises nothing. It counts what is known now, and gives examples.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from app.store.redrives import Redrive
 from app.store.session import Connection
 
 SAMPLE = 1000
-"""Letters whose input is looked at; of more, every n-th."""
+"""Letters whose input is looked at; of a larger set, every n-th."""
 GROUPS = 20
 NEWEST = 500
 """Requeued letters of a group from which its success share is taken."""
@@ -30,7 +30,7 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A letter, and what is the matter with it."""
+    """A letter and its problem."""
 
     letter_id: UUID
     why: str
@@ -43,20 +43,20 @@ class Check:
     name: str
     question: str
     asked: int
-    """Letters it was asked of."""
+    """Letters that were checked."""
     against: int
-    """Of them with an answer that speaks against sending them now."""
+    """Checked letters with an answer that speaks against sending them now."""
     examples: tuple[Example, ...] = ()
 
     @property
     def is_fine(self) -> bool:
-        """True when nothing speaks against any."""
+        """True when no answer speaks against sending."""
         return self.against == 0
 
 
 @dataclass(frozen=True, slots=True)
 class GroupShare:
-    """Letters of a set with one cause, and how requeued letters of it ended so far."""
+    """Letters of a set with one cause, and how requeued letters of that cause ended so far."""
 
     group_id: UUID
     letters: int

@@ -1,4 +1,4 @@
-"""Plan a redrive: fix the exact set and say what to expect. Nothing is done with any letter.
+"""Plan a redrive: fix the exact set and forecast the result. No letter is changed.
 
 Source: C7, C16.
 """
@@ -26,7 +26,7 @@ _MOST_STAGES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a redrive goes about it."""
+    """The options of a redrive."""
 
     verb: RedriveVerb = RedriveVerb.REQUEUE
     canary: tuple[int, ...] = ()
@@ -36,15 +36,15 @@ class Options:
     rate_per_second: float | None = None
     """None: as fast as it goes."""
     include_claimed: bool = False
-    """True: letters that others have claimed, too."""
+    """True: include letters that others have claimed."""
     queue: str | None = None
     """Where the failed steps run; None: their own."""
     priority: int | None = None
     """0-9 for the failed steps; None: their own. 0 lets fresh work go first."""
     not_before: datetime | None = None
-    """It begins no earlier."""
+    """The redrive begins no earlier."""
     code_version: str | None = None
-    """It begins once every live worker runs this version of the handlers."""
+    """The redrive begins once every live worker runs this version of the handlers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ def plan(
     *,
     everything: bool = False,
 ) -> Plan:
-    """Fix the set of letters that fit now and forecast how they would fare.
+    """Fix the set of letters that match now, and forecast how they would end.
 
-    `everything`: a filter that narrows nothing down is meant. Transaction: own for the set, own for the
+    `everything`: confirms a filter that narrows nothing down. Transaction: own for the set, own for the
     forecast.
 
     Raises:

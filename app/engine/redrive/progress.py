@@ -1,4 +1,4 @@
-"""How far a redrive is: counts, the rate it really goes at, when it will have sent everything, new errors."""
+"""Progress of a redrive: its counts, its actual rate, the time left, new errors."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Progress:
 
     redrive: Redrive
     per_second: float
-    """Letters dealt with a second, over the last minute of sending."""
+    """Letters sent a second, over the last minute of sending."""
     eta_seconds: float | None
     """Until the last letter is sent at that rate; None: it does not send now."""
     new_errors: list[NewError]
     """What letters failed with again, the most frequent first."""
     waits: tuple[Wait, ...] = ()
-    """What it waits for, if it does not go on."""
+    """What the redrive waits for, if it does not go on."""
 
     @property
     def success_share(self) -> float | None:

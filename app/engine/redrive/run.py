@@ -1,7 +1,7 @@
 """Move one redrive on by one transaction: look at outcomes, decide, act.
 
-Who holds its row is the one that runs it. A crash anywhere rolls the transaction back: letters and the record
-of them are one commit.
+The process that holds the redrive's row runs it. A crash anywhere rolls the transaction back: the letters and
+their record are one commit.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Advanced:
 
 
 def advance(engine: Engine, redrive_id: UUID) -> Advanced:
-    """Move a redrive on once, then ring. Nothing if somebody else has it, or it is not under way.
+    """Move a redrive on once, then ring. Nothing if another process holds it, or it is not under way.
 
     Transaction: own. Idempotent: what was sent is no longer waiting.
     """
@@ -161,7 +161,7 @@ def _stop(engine: Engine, connection: Connection, one: Redrive, why: str, now: d
     told = "; ".join(f"{new.error} ({new.count}×)" for new in errors)
     reason = f"{why}: {told}" if told else why
     turned = _moved(connection, one, RedriveState.STOPPED, now, stop_reason=reason)
-    # What it failed with may hold what users' code has written: that stays inside.
+    # The new error may contain text from users' code: it is not sent outside.
     facts = {"verb": one.verb, "total": one.total, "succeeded": one.succeeded, "failed": one.failed}
     title = f"redrive of {one.total} letters stopped: {why}"
     notice = Notice(NotificationKind.REDRIVE_STOPPED, one.id, title, facts, occurrence=now.isoformat())
@@ -177,7 +177,7 @@ def _finish(connection: Connection, one: Redrive, unknown: int, now: datetime) -
 def _moved(
     connection: Connection, one: Redrive, state: RedriveState, now: datetime, **values: Any
 ) -> Advanced:
-    """Move it; a move into another state goes into the audit log, in the name of the product."""
+    """Move the redrive; a change of state goes into the audit log, in the name of the product."""
     changed = {"state": state, "state_since": now, **values}
     redrives.change_redrive(connection, one.id, **changed)
     reason = values.get("stop_reason")

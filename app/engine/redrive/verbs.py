@@ -1,7 +1,7 @@
-"""What a person does with a redrive: start, pause, resume, cancel. Each is one guarded, audited move.
+"""Verbs on a redrive: start, pause, resume, cancel. Each is one guarded, audited move.
 
-The sweep that carries it out holds the order's row while it works on a batch, so a move waits for at most one
-batch and nothing of the next is sent.
+The sweep holds the redrive's row while it works on a batch. So a move waits for at most one batch, and
+nothing of the next batch is sent.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def start(engine: Engine, redrive_id: UUID, who: Who) -> Redrive:
 
 
 def pause(engine: Engine, redrive_id: UUID, who: Who) -> Redrive:
-    """Let nothing more be sent until it is resumed; what was sent goes its way. Idempotent.
+    """Pause a redrive: nothing more is sent until it is resumed; sent letters go on. Idempotent.
 
     Raises:
         IllegalMove: it is not under way.

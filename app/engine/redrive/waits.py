@@ -1,4 +1,4 @@
-"""Say what a redrive that is under way waits for: why, until when, and what can be done about it."""
+"""Say what a running redrive waits for: why, until when, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.store.redrives import Redrive
 from app.store.session import Connection
 
 MOST = 10_000
-"""Sent letters that are looked at."""
+"""Most sent letters that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Wait:
 
 
 def waits(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> tuple[Wait, ...]:
-    """Return what a redrive waits for; nothing if it goes on, or stands by a person's will.
+    """Return what a redrive waits for; nothing if it goes on, or if a person stopped it.
 
     Transaction: joins.
     """

@@ -1,4 +1,4 @@
-"""Archive sweep: finished workflows past their retention go to the archive, where that is switched on."""
+"""Archive sweep: move finished workflows past their retention to the archive, if that is switched on."""
 
 from __future__ import annotations
 

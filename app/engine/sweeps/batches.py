@@ -1,4 +1,4 @@
-"""Go through what a sweep finds, batch by batch, so that one workflow it breaks on holds up no other."""
+"""Process what a sweep finds, batch by batch, so that one workflow that fails holds up no other."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from app.store.session import NOT_NOW
 from app.telemetry import log
 
 Act = Callable[[int, Collection[UUID], list[UUID]], int]
-"""Take up as many workflows as the first argument says, none of the second, and add them to the third at
-once; return how many were moved."""
+"""Takes up to as many workflows as the first argument says, none of those in the second, and adds them to the
+third at once; returns how many were moved."""
 
 
 def in_batches(sweep: str, size: int, act: Act) -> int:
     """Act until nothing is found; return how much was moved.
 
-    Raises what the first workflow that was passed over broke on, after all others.
+    Raises the error of the first workflow that was passed over, after all others are done.
     """
     past: set[UUID] = set()
     first: Exception | None = None
@@ -48,5 +48,5 @@ def in_batches(sweep: str, size: int, act: Act) -> int:
 
 
 def passed_over(sweep: str, workflow_id: UUID, error: Exception) -> None:
-    """Say that a sweep could do nothing with a workflow."""
+    """Log that a sweep could do nothing with a workflow."""
     log("sweep.passed_over", sweep=sweep, workflow_id=str(workflow_id), error=told(error))

@@ -1,7 +1,7 @@
-"""Expire sweep: what has not ended by its deadline becomes a dead letter, whether or not it ever ran.
+"""Expire sweep: a workflow not ended by its deadline becomes a dead letter, whether or not it ever ran.
 
-Two at once share the work: each workflow is locked by one of them. Being paused does not move a deadline;
-being sent back to work does. Source: C14.
+Two at once share the work: each workflow is locked by one of them. A pause does not move a deadline; sending
+a workflow back to work does. Source: C14.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stalled sweep: what can never start becomes a dead letter.
+"""Stalled sweep: a workflow whose steps can never start becomes a dead letter.
 
 Two at once share the work: each workflow is locked by one of them. Source: C1.
 """

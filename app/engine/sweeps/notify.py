@@ -1,7 +1,7 @@
-"""Notify sweep: send what is in the outbox of notices, each target for itself, and forget what is old.
+"""Notify sweep: send the notices in the outbox, separately for each target, and delete old ones.
 
-Every target has a thread of its own, and the sweep waits for them only so long: an endpoint that hangs keeps
-neither another target nor another sweep waiting. A thread that is left behind settles by itself; if its
+Every target has its own thread, and the sweep waits for the threads only so long: an endpoint that hangs
+delays neither another target nor another sweep. A thread that is left behind settles by itself; if its
 process ends first, the lease runs out and the message is sent again. Two sweeps at once share the targets.
 Source: D2.
 """
@@ -30,7 +30,7 @@ from app.telemetry import log
 from remand.errors import RemandError
 
 WAIT_SECONDS: Final = 2.0
-"""How long a sweep waits for answers; those that come later are settled all the same."""
+"""How long a sweep waits for answers; later answers are settled all the same."""
 _LEAST_GROWN: Final = 10
 _MOST_GROWN: Final = 200
 _FAILURES: Final = 3

@@ -1,4 +1,4 @@
-"""Partition sweep: the coming periods have their partitions before they come."""
+"""Partition sweep: create the partitions of coming periods in advance."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from app.telemetry import log
 def partitions(engine: Engine, patience: Patience | None = None) -> list[str]:
     """Create what is missing; return the new tables. Idempotent: by name.
 
-    A period of the past is made only for rows that wait for it in the default partitions. Where more wait
-    than can be moved while live work waits for it, they stay, and the period begins at the next midnight.
+    A past period is created only for rows that wait for it in the default partitions. If these rows are too
+    many to move while live work waits, they stay, and the period begins at the next midnight.
 
     Raises:
         Busy: others held a default partition all the time; what was made so far stays, the next run goes on.

@@ -1,4 +1,4 @@
-"""Let statements that choose and move at once pass over the one workflow that they break on."""
+"""Let statements that choose and move rows at once pass over the one workflow that makes them fail."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ R = TypeVar("R")
 
 
 def act_beside(database: Database, act: Callable[[], R], candidates: Callable[[], Sequence[UUID]]) -> R:
-    """Act; where that breaks, act once more while the workflows it may have broken on are held.
+    """Act; on an error, act once more while the workflows that may have caused it are held.
 
-    For what matters more than those: they are left as they are. Raises what it breaks on even so.
+    For actions that matter more than these workflows, which stay as they are. Raises if the action fails even
+    so.
     """
     try:
         return act()
@@ -35,12 +36,12 @@ def act_passing_over(
     candidates: Callable[[], Sequence[UUID]],
     away: Away = NOT_NOW,
 ) -> list[R]:
-    """Act; where that breaks, act again while what it breaks on is held. Return what came of each time.
+    """Act; on an error, act again while the workflow that causes it is held. Return each result.
 
-    `candidates`: the workflows that `act` may choose. It must skip those that somebody holds. `away`: errors
-    that none of them is to blame for.
+    `candidates`: the workflows that `act` may choose; `act` must skip those that somebody holds. `away`:
+    errors that no workflow is to blame for.
 
-    Raises what `act` breaks on without any of them: that is nobody's row.
+    Raises the error of `act` if it fails without any of them: no row is the cause.
     """
     try:
         return [act()]

@@ -1,6 +1,6 @@
-"""Prune sweep: delete what is over and past its days, a batch of each table in turn, until nothing is left.
+"""Prune sweep: delete rows past their retention, a batch of each table in turn, until nothing is left.
 
-Two at once share the work; one that is cut off has kept what it did, and the next goes on. Source: D6.
+Two at once share the work; a sweep that is cut off keeps what it did, and the next goes on. Source: D6.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.telemetry import log
 
 BATCH = 1000
 LOOKED_AT = 100_000
-"""Rows of a table that are counted at most where it is only said what would go."""
+"""Most rows of a table that are counted when only a forecast is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Pruned:
     """What one sweep deleted."""
 
     rows: Mapping[str, int]
-    """By table, those that lost any."""
+    """Rows deleted by table; only tables that lost any."""
     is_finished: bool
-    """False: it ran out of time, and the next one goes on."""
+    """False: it ran out of time; the next sweep goes on."""
 
     @property
     def moved(self) -> int:
@@ -38,7 +38,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How long rows of a table are kept, and how it stands."""
+    """How long rows of a table are kept, and its present state."""
 
     table: str
     setting: str | None

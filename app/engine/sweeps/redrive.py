@@ -1,6 +1,6 @@
 """Redrive sweep: carry out what people ordered for many dead letters, batch by batch.
 
-Two at once are harmless: who holds the row of an order moves it on, and the rate is kept in it.
+Two at once are harmless: the sweep that holds an order's row moves the order on, and the row keeps the rate.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.store import redrives
 from app.telemetry import log
 
 SLICE_SECONDS = 3.0
-"""After which a sweep lets others go first; it rings for itself then."""
+"""Seconds after which a sweep lets others go first; it rings for itself then."""
 PLAN_AGE = timedelta(days=1)
 
 

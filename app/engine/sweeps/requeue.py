@@ -1,7 +1,7 @@
-"""Requeue sweep: send dead letters back to work whose time has come; close those that went back too often.
+"""Requeue sweep: send due dead letters back to work; close letters that went back too often.
 
-Two at once share the work: each letter is locked by one of them. What a person has taken is never touched.
-Source: C10.
+Two at once share the work: each letter is locked by one of them. A letter that a person has claimed is never
+touched. Source: C10.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RequeueResult:
     requeued: int = 0
     exhausted: int = 0
     put_off: int = 0
-    """Not yet to be given up: other steps of the workflow are still under way."""
+    """Letters not yet given up: other steps of the workflow are still under way."""
     rung: set[str] = field(default_factory=set)
 
     @property
@@ -111,13 +111,13 @@ def _send(connection: Connection, ids: list[UUID], reason: str, now: datetime, s
     swept.requeued += len(done.sent)
     swept.rung |= set(done.queues)
     for letter_id, why in done.skipped.items():
-        # It would be taken again and again: from here on it waits for a person.
+        # Otherwise it would be taken again and again: from here on it waits for a person.
         dead_letters.change_letter(connection, letter_id, requeue_at=None)
         dead_letters.add_note(connection, letter_id, author=SYSTEM, text=f"not requeued: {why}", now=now)
 
 
 def _give_up(connection: Connection, one: Due, now: datetime) -> bool:
-    """Close a letter that went back too often; False, and later again, while its workflow is under way."""
+    """Close a letter that went back too often; False (try later) while its workflow is under way."""
     who = Who(SYSTEM, f"failed again after {one.requeues} automatic requeues, the most that are set", "sweep")
     before = lock_workflow(connection, one.workflow_id)
     if not operator_moves.give_up(connection, one.workflow_id, by=who.by, reason=who.reason, now=now):

@@ -1,8 +1,8 @@
-"""Rescue sweep: take back the attempts of workers that are gone, and apply results that were parked.
+"""Rescue sweep: take back the attempts of dead workers, and apply results that were parked.
 
-find → fail as lost (guarded by worker and attempt as seen) → ring. Two at once: the second finds nothing.
-A lost attempt travels like any failure: the worker of `retry.immediate` decides between another and the dead
-letter of a poison step.
+find → fail as lost (guarded by the worker and attempt that were seen) → ring. Two at once: the second finds
+nothing. A lost attempt is handled like any failure: the worker of `retry.immediate` decides between another
+attempt and the dead letter of a poison step.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Ring sweep: wake the retries that are due, tend the breakers, ring again where work waits unheard.
+"""Ring sweep: wake due retries, tend the breakers, ring again where work waits unheard.
 
-What came back to the queue of a paused workflow, such as a claim given back, is withdrawn on the way.
-A bell that already lies in the broker is enough, and a queue that no live worker consumes is not rung: it
-rings itself when one starts. So bells never pile up.
+Work that came back to the queue of a paused workflow, such as a claim given back, is withdrawn on the way.
+The sweep does not ring if a bell lies in the broker already, or if no live worker consumes the queue: a
+worker rings its queues when it starts. So bells never pile up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Rung:
 
 def ring(engine: Engine) -> Rung:
     """Sweep once. Transaction: one for each 500 retries woken. Idempotent: a woken retry waits no more."""
-    # First of all: what was away until now must not make anything old.
+    # First of all: time during which the database was away must not make anything old.
     sweeping.note_service(engine.database, limits_of(engine.settings), engine.clock)
     woken = _wake(engine)
     if woken:

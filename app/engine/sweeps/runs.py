@@ -1,7 +1,7 @@
-"""Run a sweep and note how it went, so that one that fails is seen: by its row, its log line, and by Celery.
+"""Run a sweep and record how it went, so that a failure shows in its row, its log line and Celery.
 
-A process notes at once what moved something, failed, or went well again; the rest it adds up and notes every
-few seconds. While the database is away it goes on adding up.
+A process records a run at once if it moved something, failed, or succeeded after a failure. It adds up all
+other runs and records them every few seconds. While the database is away, it goes on adding up.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from remand.errors import RemandError
 from remand.redact import redact_text
 
 NOTE_SECONDS = 5.0
-"""Between two notes of a process about a sweep that moves nothing."""
+"""Seconds between two records of a process about a sweep that moves nothing."""
 LOG_SECONDS = 10.0
-"""Until a sweep that goes on failing is logged again; doubled each time."""
+"""Seconds until a sweep that goes on failing is logged again; doubled each time."""
 LOG_SECONDS_CAP = 600.0
 MESSAGE_LENGTH = 500
 
@@ -53,7 +53,7 @@ def function_of(name: str) -> Sweep:
 
 @dataclass(slots=True)
 class _Tally:
-    """What a process has seen of one sweep and not noted yet. Instants are this process's own clock's."""
+    """What a process has seen of one sweep and not recorded yet. Instants are of this process's clock."""
 
     noted_at: float | None = None
     runs: int = 0
@@ -131,7 +131,7 @@ class SweepRuns:
         started_at = self._monotonic()
         try:
             swept = sweep(self._engine)
-        except Exception as error:  # the door to the sweeps: whatever one raises is told
+        except Exception as error:  # the boundary of the sweeps: every error is reported
             self._ended(name, started_at, error)
             raise
         moved = _count(swept)
@@ -180,13 +180,13 @@ class SweepRuns:
                 reason=message,
                 failures=spell.failures,
                 failing_seconds=round(at - spell.since, 3),
-                # Ours say what is wrong; of others a reader wants to see where they came from.
+                # Our errors say what is wrong; for others, a reader wants to see where they came from.
                 exc_info=None if isinstance(error, RemandError) else error,
             )
         return spell.failures == 1
 
     def _note(self, name: str, at: float, tally: _Tally) -> None:
-        """Write down what was added up; the database away, it is kept for the next time."""
+        """Record what was added up; while the database is away, keep it for the next time."""
         tally.noted_at = at
         try:
             sweep_runs.note(self._engine.database, self._engine.clock, tally.noted(name, self._worker, at))
@@ -197,7 +197,7 @@ class SweepRuns:
             self._tallies[name] = _Tally(noted_at=at)
 
     def _note_figures(self, name: str, figures: dict[str, int]) -> None:
-        """Add to what the sweep did since ever; the database away, that is lost: it is for graphs."""
+        """Add to the sweep's totals. If the database is away, these figures are lost: they are for graphs."""
         if not figures:
             return
         try:

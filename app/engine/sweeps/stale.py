@@ -1,7 +1,7 @@
-"""Stale sweep: what shows no sign of life for longer than its lifecycle allows is taken out of work.
+"""Stale sweep: take out workflows that show no sign of life for longer than their lifecycle allows.
 
-One at a time: a second one that begins meanwhile does nothing. Whatever is found is looked at again under the
-lock of its workflow, so that nothing is taken out that has moved since. Source: D1, D2.
+One at a time: a second sweep that begins meanwhile does nothing. Each workflow found is checked again under
+its lock, so that none is taken out that has moved since. Source: D1, D2.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from app.telemetry import log
 from app.telemetry.metrics import TIME_UNTIL_STALE
 from app.telemetry.metrics_buffer import observe
 
-# All that is stale or unwarned is judged at each look: a few looks must do, even for a million.
+# Each look judges all stale and unwarned workflows: a few looks must do, even for a million.
 FOUND_AT_ONCE: Final = 200_000
 _WARNED_AT_ONCE: Final = 1_000
 _BY: Final = "sweep.stale"
@@ -46,7 +46,7 @@ class StaleResult:
     errors: int = 0
     """Workflows that ended in error, as their lifecycle says."""
     warned: int = 0
-    """Workflows that people were warned of: they will be stale soon, or are and stay where they are."""
+    """Workflows that people were warned of: they will be stale soon, or are stale and stay where they are."""
 
     @property
     def moved(self) -> int:
@@ -110,7 +110,7 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
     with engine.database.begin() as connection:
         now = engine.now(connection)
         held = staleness.lock(connection, ids)
-        # Under the lock: they may have moved since they were found.
+        # Checked under the lock: the workflows may have moved since they were found.
         due = [
             one for one in staleness.standings(connection, held, settings_of(engine), now) if one.takes_out
         ]
@@ -155,7 +155,7 @@ def _take(
 
 
 def unavailable(queue: str) -> Cause:
-    """Return the cause of steps that wait in a queue without a worker."""
+    """Return the cause for steps that wait in a queue without a worker."""
     return Cause(
         DeadReason.WORKER_UNAVAILABLE,
         "remand.errors.WorkerUnavailable",
@@ -240,7 +240,7 @@ def _notice(one: WorkflowStaleness, kind: NotificationKind) -> Notice:
         "stale_at": one.stale_at.isoformat(),
         "action": one.action,
     }
-    # A person may send it back, and it may be stale again: that is told again. A warning comes once.
+    # A person may send it back, and it may be stale again: each time is told. A warning comes once.
     occurrence = f"{one.action} {one.since.isoformat()}" if kind is NotificationKind.WORKFLOW_STALE else ""
     return Notice(kind, one.workflow_id, f"a workflow of {one.ref} {what}: {of}", facts, occurrence)
 

@@ -1,4 +1,4 @@
-"""How each sweep stands: when it last went well, since when it fails, whether it is overdue. Only reads."""
+"""The state of each sweep: its last success, since when it fails, whether it is overdue. Only reads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.store.sweep_runs import SweepRun
 from beat_schedule import BEAT_SCHEDULE
 
 INTERVALS = 3
-"""That may pass without a good run before a sweep counts as overdue."""
+"""Intervals without a successful run after which a sweep counts as overdue."""
 SLACK_SECONDS = 2 * NOTE_SECONDS
-"""Beside them: a good run that moved nothing is noted late."""
+"""Added to them, because a successful run that moved nothing is recorded late."""
 
 
 class SweepState(StrEnum):
@@ -44,7 +44,7 @@ class SweepStatus:
 
     @property
     def state(self) -> SweepState:
-        """How it stands. A sweep that fails is called that, however long it has been failing."""
+        """The state. A sweep that fails is called failing, however long it has failed."""
         if self.run is not None and self.run.failures_in_a_row:
             return SweepState.FAILING
         if self.is_overdue:
@@ -53,7 +53,7 @@ class SweepStatus:
 
     @property
     def is_well(self) -> bool:
-        """Whether nobody need look."""
+        """Whether the sweep needs no attention."""
         return self.state in (SweepState.WELL, SweepState.NEVER)
 
 
@@ -72,7 +72,7 @@ def _standing(
     interval = engine.settings.interval_seconds(name)
     patience = INTERVALS * interval + SLACK_SECONDS + (run.last_duration_seconds if run else 0.0)
     well_at = run.last_success_at if run else None
-    # One that never went well is late once somebody has listened for it that long.
+    # A sweep that never went well is late once somebody has listened for it that long.
     since = well_at or heard_since
     waited = None if since is None else (now - since).total_seconds()
     age = None if well_at is None else max(0.0, (now - well_at).total_seconds())

@@ -1,6 +1,6 @@
 """The tables of schema `remand` as SQLAlchemy models them; the migrations are tested against these files.
 
-One file a room: who adds a table puts it where its neighbours are, and runs `make schema`.
+One file for each area. To add a table, put it into the file of its area and run `make schema`.
 """
 
 from app.store.tables.access import api_tokens, audit_log, login_attempts, login_codes, sessions, users

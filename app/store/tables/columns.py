@@ -1,4 +1,4 @@
-"""What every table is made of: one schema, columns that say what they mean, enumerations from the domain."""
+"""The parts of every table: one schema, commented columns, checks made from the domain's enumerations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMA = "remand"
 metadata = sa.MetaData(schema=SCHEMA)
 instant = sa.DateTime(timezone=True)
 json = JSONB(none_as_null=True)
-# An id of its own for every row that only needs an order; never a key that people see.
+# A generated id for rows that only need an order; never a key that people see.
 history_seq = sa.Sequence("history_seq", metadata=metadata, data_type=sa.BigInteger, cache=1)
 
 

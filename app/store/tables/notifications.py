@@ -1,4 +1,4 @@
-"""What is to be told to people outside, and to whom."""
+"""Notices to people outside, and their targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run queue, what keeps work of it back, and who works."""
+"""The run queue, what holds its work back, and the workers."""
 
 from __future__ import annotations
 

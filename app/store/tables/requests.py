@@ -1,4 +1,4 @@
-"""What is remembered of requests, so that a repeated one does nothing twice."""
+"""Requests that are remembered, so that a repeated one takes effect once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the sweeps fare: one row each, so that one that fails or never runs is seen."""
+"""The record of sweeps: one row each, so that a sweep that fails or never runs is noticed."""
 
 from __future__ import annotations
 

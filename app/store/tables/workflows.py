@@ -1,7 +1,7 @@
 """Workflows, steps, attempts, history: partitioned by ranges of the workflow's UUIDv7, on shared boundaries.
 
-There are no foreign keys between them: one transaction writes all rows of a workflow. A step's or workflow's
-straight road is not written to `history` but kept in its instants: see the view `moves`.
+There are no foreign keys between them: one transaction writes all rows of a workflow. The usual moves of a
+step or workflow are not written to `history` but kept in its columns of instants: see the view `moves`.
 """
 
 from __future__ import annotations
