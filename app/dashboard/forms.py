@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from starlette.datastructures import QueryParams
+from starlette.datastructures import FormData, QueryParams
 from starlette.requests import Request
 
 from app.domain import filters
@@ -40,15 +40,14 @@ async def check_address(request: Request) -> None:
     check_arguments({name: str(value) for name, value in request.path_params.items()})
 
 
-def letters(given: QueryParams | Mapping[str, str]) -> LetterFilter:
+def letters(given: QueryParams | FormData) -> LetterFilter:
     """Return which letters an address, or a form that carries one, asks for.
 
     Raises:
         InputInvalid: a value is none of those known.
     """
-    if isinstance(given, QueryParams):
-        return filters.read(LetterFilter, {name: given.getlist(name) for name in given})
-    return filters.read(LetterFilter, {name: [value] for name, value in given.items()})
+    texts = {name: [value for value in given.getlist(name) if isinstance(value, str)] for name in given}
+    return filters.read(LetterFilter, texts)
 
 
 def step_of(engine: Engine, noun: str, key: tuple[Any, ...]) -> tuple[UUID, str]:

@@ -253,6 +253,31 @@ def test_a_redrive_shows_its_scope_and_acts_on_just_that(
     assert "went well" in read(operator, at)
 
 
+def test_the_form_of_a_redrive_carries_the_filter_it_was_asked_for(
+    site: Harness, broken: UUID, operator: httpx.Client
+) -> None:
+    group = site.open_letter(broken).group_id
+    wanted = f"group_id={group}&reason=permanent_failure&reason=expired&status=pending&status=requeued"
+
+    page = read(operator, f"/redrives/new?{wanted}")
+
+    carried = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page)
+    asked = sorted(tuple(pair.split("=")) for pair in wanted.split("&"))
+    assert sorted(pair for pair in carried if pair[0] in {"group_id", "reason", "status"}) == asked
+
+
+def test_a_redrive_keeps_to_every_value_of_a_filter(
+    site: Harness, broken: UUID, operator: httpx.Client
+) -> None:
+    reasons = ["permanent_failure", "expired"]
+    form = {"csrf": csrf_of(operator), "reason": reasons, "why": "x"}
+
+    made = operator.post("/redrives/new", data=form)
+
+    assert made.status_code == 303
+    assert "Start with exactly these 1" in read(operator, made.headers["location"])
+
+
 def test_a_redrive_that_a_breaker_holds_says_so(site: Harness, broken: UUID, operator: httpx.Client) -> None:
     from app.engine.breakers import open_breaker
     from app.engine.sweeps.redrive import redrive

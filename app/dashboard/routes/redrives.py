@@ -59,7 +59,7 @@ async def plan_redrive(request: Request) -> Response:
     caller = _WRITE(request)
     engine = engine_of(request)
     given = await forms.read(request)
-    wanted = forms.letters(given)
+    wanted = forms.letters(await request.form())
     made = await run_in_threadpool(
         redrive.plan,
         engine,
