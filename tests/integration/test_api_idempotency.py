@@ -85,7 +85,7 @@ def test_who_crashed_half_way_makes_no_second_workflow(
         raise SystemError("the process was killed here")
 
     with monkeypatch.context() as patched:
-        patched.setattr(idempotency, "keep", crash)
+        patched.setattr("app.resources.idempotency.keep", crash)
         assert submit(client, "k1").status_code == 500
     assert workflows(web) == 1
     assert submit(client, "k1").json()["error"]["code"] == "KEY_IN_USE"

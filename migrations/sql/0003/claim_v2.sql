@@ -48,7 +48,7 @@ begin
 
   -- Begin.
   with chosen as (
-    select candidate.workflow_id, candidate.name
+    select candidate.workflow_id, candidate.name, candidate.rank
       from unnest(v_workflows, v_steps, v_suspects)
              with ordinality candidate(workflow_id, name, suspect, rank)
      where case when v_suspects[1] then candidate.rank = 1 else not candidate.suspect end
@@ -72,7 +72,10 @@ begin
        and queued.step = begun.name
     returning queued.workflow_id, queued.step as name
   )
-  select array_agg(held.workflow_id), array_agg(held.name) into v_workflows, v_steps from held;
+  select array_agg(held.workflow_id order by chosen.rank), array_agg(held.name order by chosen.rank)
+    into v_workflows, v_steps
+    from held
+    join chosen on chosen.workflow_id = held.workflow_id and chosen.name = held.name;
 
   -- Read.
   return query

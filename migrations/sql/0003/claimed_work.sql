@@ -29,7 +29,7 @@ begin
                                   offset 0) stored) parent),
          work.checkpoint, queued.lease_until, flow.template_id,
          extract(epoch from work.started_at - queued.due_at)::float
-    from unnest(p_workflows, p_steps) claimed(workflow_id, name)
+    from unnest(p_workflows, p_steps) with ordinality claimed(workflow_id, name, rank)
     join remand.run_queue queued
       on queued.workflow_id = claimed.workflow_id
      and queued.step = claimed.name
@@ -37,5 +37,6 @@ begin
     join remand.steps work
       on work.workflow_id = claimed.workflow_id
      and work.name = claimed.name
-    join remand.workflows flow on flow.id = claimed.workflow_id;
+    join remand.workflows flow on flow.id = claimed.workflow_id
+   order by claimed.rank;
 end $$;
