@@ -65,8 +65,8 @@ begin
        where child.is_ready
   )
   select array(select distinct child.queue from child where child.is_ready and not child.is_claimed),
-         array_agg(child.workflow_id) filter (where child.is_claimed),
-         array_agg(child.name) filter (where child.is_claimed)
+         array_agg(child.workflow_id order by child.rank) filter (where child.is_claimed),
+         array_agg(child.name order by child.rank) filter (where child.is_claimed)
     into rung, claimed_workflows, claimed_steps
     from child;
   return next;
