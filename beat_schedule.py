@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-MAINTENANCE = "remand.maintenance"
+from app.domain.queues import MAINTENANCE
+
 MINUTE, HOUR, DAY, WEEK = 60, 3600, 86_400, 604_800
 
 

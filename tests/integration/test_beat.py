@@ -10,9 +10,10 @@ import pytest
 from kombu.exceptions import OperationalError
 
 from app.config import Settings
+from app.domain.queues import MAINTENANCE
 from app.runtime import Runtime
 from app.store.session import Database
-from beat_schedule import BEAT_SCHEDULE, MAINTENANCE
+from beat_schedule import BEAT_SCHEDULE
 from tests.support.bell import RecordingBell
 from tests.support.engine import Harness
 from workers import beat, process
