@@ -161,12 +161,12 @@ def keep_token(
     wanted = _checked_name(name)
     left = _checked_scopes(role, scopes)
     if held:
-        found = access.recognise_token(engine.database, digest(held), engine.clock.fixed())
-        if found == Identity(f"token:{wanted}", role, None if left is None else frozenset(left)):
+        holder = access.recognise_token(engine.database, digest(held), engine.clock.fixed())
+        if holder == Identity(f"token:{wanted}", role, None if left is None else frozenset(left)):
             return None
-    for one in access.list_tokens(engine.database):
-        if one.name == wanted:
-            revoke_token(engine, str(one.id), who)
+    for token in access.list_tokens(engine.database):
+        if token.name == wanted:
+            revoke_token(engine, str(token.id), who)
     return create_token(engine, wanted, role, who, scopes=left, expires_in=expires_in)[1]
 
 
@@ -208,8 +208,8 @@ def create_login_code(engine: Engine, name: str, role: Role, who: Who) -> str:
         sessions.add_code(
             connection, digest(code), user.name, user.role, now + timedelta(seconds=CODE_SECONDS)
         )
-        told = {"role": str(user.role), **({"added": True} if is_added else {})}
-        _record(connection, now, who, Entry("login_link.create", "user", user.name, after=told))
+        after = {"role": str(user.role), **({"added": True} if is_added else {})}
+        _record(connection, now, who, Entry("login_link.create", "user", user.name, after=after))
     log("access.changed", verb="login_link.create", subject=user.name, by=who.by)
     return code
 
@@ -259,9 +259,11 @@ def _change_user(
         access.change_user(connection, user.id, **columns)
         ended = access.end_sessions(connection, user.id) if signs_out else 0
         sessions.end_codes(connection, user.name)
-        before = {one: was[one] for one in after}
-        told = {**after, "sessions_ended": ended} if signs_out else after
-        _record(connection, engine.now(connection), who, Entry(verb, "user", user.name, None, before, told))
+        before = {key: was[key] for key in after}
+        outcome = {**after, "sessions_ended": ended} if signs_out else after
+        _record(
+            connection, engine.now(connection), who, Entry(verb, "user", user.name, None, before, outcome)
+        )
         changed = access.lock_user(connection, user.name)
     log("access.changed", verb=verb, subject=user.name, by=who.by)
     return changed
@@ -274,7 +276,7 @@ def _record(connection: Connection, now: datetime, who: Who, entry: Entry) -> No
 def _told(token: Token) -> dict[str, object]:
     return {
         "role": str(token.role),
-        "scopes": None if token.scopes is None else [str(one) for one in token.scopes],
+        "scopes": None if token.scopes is None else [str(scope) for scope in token.scopes],
         "expires_at": token.expires_at.isoformat() if token.expires_at else None,
     }
 
@@ -300,7 +302,7 @@ def _checked_scopes(role: Role, scopes: Iterable[Permission] | None) -> list[Per
     if scopes is None:
         return None
     wanted = sorted(set(scopes))
-    beyond = [str(one) for one in wanted if one not in permissions(role)]
+    beyond = [str(scope) for scope in wanted if scope not in permissions(role)]
     if beyond:
         raise AccessInvalid(
             f"a {role} cannot have {', '.join(beyond)}: scopes only narrow a role", details={"scopes": beyond}

@@ -121,7 +121,9 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
         moves = [partial(_move_period, job, period) for period in _due(job)]
         failed = _each(job, moves)
         ranges = _ranges(stored.archived_periods(engine.database))
-        moves = [partial(_move_batches, job, books.DEFAULT, found, between) for found, between in ranges]
+        moves = [
+            partial(_move_batches, job, books.DEFAULT, archived, between) for archived, between in ranges
+        ]
         failed += _each(job, moves)
         if failed:
             raise failed[0]
@@ -150,18 +152,18 @@ def plan(engine: Engine) -> list[Planned]:
     """Return what a run would do now, by period. Changes nothing; reads every workflow of the due periods."""
     job = _job(engine, SWEEP, lambda: True)
     archived = stored.archived_periods(engine.database)
-    found = []
+    planned = []
     for period in _due(job):
         looked = _look(job, period)
         is_begun = _is_begun(period, archived) or stored.is_spilled(engine.database, period)
         way = way_of(looked.census, _most(job), is_begun=is_begun)
         go = looked.census.go if way in (Way.PERIOD, Way.BATCH) else 0
-        found.append(Planned(period.name, period.starts_at, period.ends_at, way, go, looked.census.stay))
+        planned.append(Planned(period.name, period.starts_at, period.ends_at, way, go, looked.census.stay))
     ranges = [between for _, between in _ranges(archived)]
-    left = sum(stored.count_default(engine.database, one, job.rule) for one in ranges)
+    left = sum(stored.count_default(engine.database, between, job.rule) for between in ranges)
     if left:
-        found.append(Planned(books.DEFAULT, None, None, Way.BATCH, left, {}))
-    return found
+        planned.append(Planned(books.DEFAULT, None, None, Way.BATCH, left, {}))
+    return planned
 
 
 def verify_pending(engine: Engine) -> None:
@@ -170,25 +172,27 @@ def verify_pending(engine: Engine) -> None:
     Raises:
         ArchiveMismatch: what arrived is not what left; it was handed back.
     """
-    there = {one.name for one in stored.archived_periods(engine.database) if one.is_whole}
-    for one in books.unverified(engine.database):
-        if one.kind == "archive" and one.period in there:
-            _verify(engine, one)
+    there = {period.name for period in stored.archived_periods(engine.database) if period.is_whole}
+    for run in books.unverified(engine.database):
+        if run.kind == "archive" and run.period in there:
+            _verify(engine, run)
         else:
-            books.note_verified(engine.database, one, _now(engine))
+            books.note_verified(engine.database, run, _now(engine))
 
 
 def size_of(engine: Engine, period: str) -> int:
     """Return the size in bytes of a period's archive tables, or of the default archive partitions."""
     if period == books.DEFAULT:
         return stored.size(engine.database, [f"{table}_archive_{books.DEFAULT}" for table in PARTITIONED])
-    return sum(one.bytes for one in stored.archived_periods(engine.database) if one.name == period)
+    return sum(
+        archived.bytes for archived in stored.archived_periods(engine.database) if archived.name == period
+    )
 
 
 def _job(engine: Engine, by: str, has_time: Callable[[], bool]) -> _Job:
     now = _now(engine)
     settings = engine.settings.archive
-    overrides = {one.id: one.template.archive for one in engine.templates.listed()}
+    overrides = {published.id: published.template.archive for published in engine.templates.listed()}
     kept = kept_outcomes(settings.policies, overrides)
     return _Job(engine, by, now, Rule(cutoff(now, settings.retention_days), tuple(kept)), has_time)
 
@@ -205,15 +209,16 @@ def _due(job: _Job) -> list[Period]:
     restored = books.restored_at(job.engine.database)
     days = job.engine.settings.archive.retention_days
     return [
-        one.period
-        for one in live.periods(job.engine.database)
-        if one.attached
-        and due_at(one.ends_at, [restored[one.name]] if one.name in restored else [], days) <= job.now
+        period.period
+        for period in live.periods(job.engine.database)
+        if period.attached
+        and due_at(period.ends_at, [restored[period.name]] if period.name in restored else [], days)
+        <= job.now
     ]
 
 
 def _is_begun(period: Period, archived: Sequence[Archived]) -> bool:
-    return any(one.starts_at < period.ends_at and period.starts_at < one.ends_at for one in archived)
+    return any(other.starts_at < period.ends_at and period.starts_at < other.ends_at for other in archived)
 
 
 def _look(job: _Job, period: Period) -> PeriodInspection:
@@ -280,27 +285,28 @@ def _deferred(period: Period, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _verify(engine: Engine, one: Run) -> None:
+def _verify(engine: Engine, run: Run) -> None:
     """Count and hash again what a run moved; hand the period back if the result differs."""
-    found = stored.sums(engine.database, stored.live_tables(one.period))
+    arrived = stored.sums(engine.database, stored.live_tables(run.period))
     # Whoever moves rows of a period verifies it first: after that, a difference is expected.
-    if found == one.sums or books.is_verified(engine.database, one):
-        books.note_verified(engine.database, one, _now(engine))
+    if arrived == run.sums or books.is_verified(engine.database, run):
+        books.note_verified(engine.database, run, _now(engine))
         return
-    told = (
-        f"period {one.period} went with {one.sums.counts} rows, sum {one.checksum}; {found.counts} are there,"
+    difference = (
+        f"period {run.period} went with {run.sums.counts} rows, sum {run.checksum};"
+        f" {arrived.counts} are there, sum {arrived.checksum}"
     )
-    assert one.starts_at is not None
-    assert one.ends_at is not None
-    period = Period(one.period, one.starts_at, one.ends_at)
+    assert run.starts_at is not None
+    assert run.ends_at is not None
+    period = Period(run.period, run.starts_at, run.ends_at)
     back = books.draft("restore", "period", period, "archive.mismatch", _now(engine))
     hold_seconds = engine.settings.archive.hold_seconds
-    handed = stored.hand_back(engine.database, back, found, most=_MOST_BACK, hold_seconds=hold_seconds)
-    log("archive.mismatch", period=one.period, handed_back=handed.run is not None)
+    handed = stored.hand_back(engine.database, back, arrived, most=_MOST_BACK, hold_seconds=hold_seconds)
+    log("archive.mismatch", period=run.period, handed_back=handed.run is not None)
     if handed.run is not None:
-        books.note_verified(engine.database, one, _now(engine))
+        books.note_verified(engine.database, run, _now(engine))
         books.note_verified(engine.database, handed.run, _now(engine))
-    raise stored.mismatch(f"{told} sum {found.checksum}")
+    raise stored.mismatch(difference)
 
 
 def _move_batches(job: _Job, partition: str, period: Period | None, between: Between) -> None:
@@ -320,10 +326,10 @@ def _move_batches(job: _Job, partition: str, period: Period | None, between: Bet
         return stored.due_of(engine.database, partition, (low, high), job.rule, limit)
 
     while job.has_time():
-        came = [one for one in act_passing_over(engine.database, SWEEP, act, candidates, _AWAY) if one]
+        came = [batch for batch in act_passing_over(engine.database, SWEEP, act, candidates, _AWAY) if batch]
         if not came:
             break
-        low = max(one.last for one in came)
+        low = max(batch.last for batch in came)
         for done in came:
             job.count(done.run)
             total = _added(total, done.run.sums)
@@ -332,29 +338,29 @@ def _move_batches(job: _Job, partition: str, period: Period | None, between: Bet
         _log_moved(books.counted(drafted, total))
 
 
-def _added(one: Sums, other: Sums) -> Sums:
-    counts = tuple(a + b for a, b in zip(one.counts, other.counts, strict=True))
-    return Sums(counts, one.checksum + other.checksum)
+def _added(left: Sums, right: Sums) -> Sums:
+    counts = tuple(a + b for a, b in zip(left.counts, right.counts, strict=True))
+    return Sums(counts, left.checksum + right.checksum)
 
 
 def _ranges(archived: Sequence[Archived]) -> Iterator[tuple[Period | None, Between]]:
     """Yield the time ranges for which the archive has periods, and the ranges for which it has none."""
     ends: list[datetime | None] = [None]
-    for one in archived:
-        yield one.period, stored.between(one.starts_at, one.ends_at)
-        ends += [one.starts_at, one.ends_at]
+    for period in archived:
+        yield period.period, stored.between(period.starts_at, period.ends_at)
+        ends += [period.starts_at, period.ends_at]
     ends.append(None)
     for begin, end in list(pairwise(ends))[::2]:
         if begin is None or end is None or begin < end:
             yield None, stored.between(begin, end)
 
 
-def _log_moved(one: Run) -> None:
+def _log_moved(run: Run) -> None:
     log(
         "archive.moved",
-        period=one.period,
-        path=one.path,
-        workflows=one.workflows,
-        stayed=one.stayed,
-        lock_ms=None if one.lock_ms is None else round(one.lock_ms, 1),
+        period=run.period,
+        path=run.path,
+        workflows=run.workflows,
+        stayed=run.stayed,
+        lock_ms=None if run.lock_ms is None else round(run.lock_ms, 1),
     )

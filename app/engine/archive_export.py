@@ -161,8 +161,8 @@ def drop(engine: Engine, name: str, who: Who) -> Dropped:
 def _held(engine: Engine, name: str) -> _Held:
     if name == DEFAULT:
         return _Held(name, None, archive_files.default_tables(), size_of(engine, name))
-    found = find_period(engine, name)
-    return _Held(name, found.period, found.tables, found.bytes)
+    archived = find_period(engine, name)
+    return _Held(name, archived.period, archived.tables, archived.bytes)
 
 
 def _reason(engine: Engine, held: _Held, sums: Sums) -> str:
@@ -174,9 +174,9 @@ def _reason(engine: Engine, held: _Held, sums: Sums) -> str:
     ends_at = None if held.period is None else held.period.ends_at
     if days and ends_at is not None and ends_at + timedelta(days=days) <= _now(engine):
         return "past its final retention"
-    told = "was not exported" if last is None else f"has changed since it was exported to {last.place}"
+    why = "was not exported" if last is None else f"has changed since it was exported to {last.place}"
     raise NotExported(
-        f"period {held.name} {told}: it is not dropped",
+        f"period {held.name} {why}: it is not dropped",
         hint=f"remand archive export {held.name} --to DIRECTORY",
         details={"period": held.name, "exported_to": None if last is None else last.place},
     )
@@ -221,7 +221,7 @@ def _manifest(held: _Held, files: Iterable[FileOf], sums: Sums, at: datetime) ->
         "exported_at": at.isoformat(),
         "schema": schema.head(),
         "checksum": str(sums.checksum),
-        "files": [asdict(one) for one in files],
+        "files": [asdict(file) for file in files],
     }
 
 

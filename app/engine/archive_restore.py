@@ -56,11 +56,11 @@ def restore(engine: Engine, ids: Sequence[UUID], who: Who) -> Restored:
     wanted = list(dict.fromkeys(ids))
     with engine.database.begin() as connection:
         moved = _bring(engine, connection, wanted, who)
-        missing = [one for one in wanted if one not in moved]
+        missing = [workflow_id for workflow_id in wanted if workflow_id not in moved]
         if missing:
             raise _refusal(engine, missing[0])
-        for one in moved:
-            _record(engine, connection, who, one)
+        for workflow_id in moved:
+            _record(engine, connection, who, workflow_id)
     log("archive.restored", period=None, path="batch", workflows=len(moved), by=who.by)
     return Restored(len(moved), "batch", None)
 
@@ -75,8 +75,8 @@ def restore_period(engine: Engine, name: str, who: Who) -> Restored:
     Transaction: own, one for the period or for each batch.
     """
     verify_pending(engine)
-    found = find_period(engine, name)
-    return _whole(engine, found, who) if found.is_whole else _by_batches(engine, found, who)
+    archived = find_period(engine, name)
+    return _whole(engine, archived, who) if archived.is_whole else _by_batches(engine, archived, who)
 
 
 def find_period(engine: Engine, name: str) -> Archived:
@@ -85,16 +85,17 @@ def find_period(engine: Engine, name: str) -> Archived:
     Raises:
         PeriodNotFound: it has none of that name.
     """
-    for one in stored.archived_periods(engine.database):
-        if one.name == name:
-            return one
+    for period in stored.archived_periods(engine.database):
+        if period.name == name:
+            return period
     raise PeriodNotFound(f"the archive has no period {name!r}", hint="see `remand archive status`")
 
 
-def _whole(engine: Engine, found: Archived, who: Who) -> Restored:
-    before = stored.sums(engine.database, found.tables)
+def _whole(engine: Engine, archived: Archived, who: Who) -> Restored:
+    before = stored.sums(engine.database, archived.tables)
     drafted = replace(
-        books.draft("restore", "period", found.period, who.by, engine.instant()), bytes_before=found.bytes
+        books.draft("restore", "period", archived.period, who.by, engine.instant()),
+        bytes_before=archived.bytes,
     )
     handed = stored.hand_back(
         engine.database,
@@ -102,31 +103,31 @@ def _whole(engine: Engine, found: Archived, who: Who) -> Restored:
         before,
         most=_MOST_BACK,
         hold_seconds=engine.settings.archive.hold_seconds,
-        record=lambda connection: _record(engine, connection, who, found.name),
+        record=lambda connection: _record(engine, connection, who, archived.name),
     )
     if handed.run is None:
         raise Busy(
-            f"period {found.name} was not restored: {_WHY.get(handed.outcome, handed.outcome)}",
+            f"period {archived.name} was not restored: {_WHY.get(handed.outcome, handed.outcome)}",
             hint="try again when less is going on, or allow more: REMAND_ARCHIVE__HOLD_SECONDS",
         )
     books.note_verified(engine.database, handed.run, engine.instant())
     count = before.counts[0]
-    log("archive.restored", period=found.name, path="period", workflows=count, by=who.by)
-    return Restored(count, "period", found.name, handed.run.lock_ms)
+    log("archive.restored", period=archived.name, path="period", workflows=count, by=who.by)
+    return Restored(count, "period", archived.name, handed.run.lock_ms)
 
 
-def _by_batches(engine: Engine, found: Archived, who: Who) -> Restored:
-    drafted = books.draft("restore", "batch", found.period, who.by, engine.instant())
+def _by_batches(engine: Engine, archived: Archived, who: Who) -> Restored:
+    drafted = books.draft("restore", "batch", archived.period, who.by, engine.instant())
     count = 0
-    while ids := stored.ids_in(engine.database, found, _BATCH):
+    while ids := stored.ids_in(engine.database, archived, _BATCH):
         with engine.database.begin() as connection:
             moved, _ = stored.restore_batch(connection, drafted, ids, engine.now(connection))
             if not count:
-                _record(engine, connection, who, found.name)
+                _record(engine, connection, who, archived.name)
         count += len(moved)
-    books.note_size(engine.database, drafted, size_of(engine, found.name))
-    log("archive.restored", period=found.name, path="batch", workflows=count, by=who.by)
-    return Restored(count, "batch", found.name)
+    books.note_size(engine.database, drafted, size_of(engine, archived.name))
+    log("archive.restored", period=archived.name, path="batch", workflows=count, by=who.by)
+    return Restored(count, "batch", archived.name)
 
 
 def _bring(engine: Engine, connection: Connection, ids: Sequence[UUID], who: Who) -> set[UUID]:
@@ -135,8 +136,8 @@ def _bring(engine: Engine, connection: Connection, ids: Sequence[UUID], who: Who
     periods = stored.archived_periods(engine.database)
     left, moved = list(ids), set[UUID]()
     for period in (*periods, None):
-        of_it = left if period is None else [one for one in left if period.holds(one)]
-        left = [one for one in left if one not in of_it]
+        of_it = left if period is None else [workflow_id for workflow_id in left if period.holds(workflow_id)]
+        left = [workflow_id for workflow_id in left if workflow_id not in of_it]
         if of_it:
             drafted = books.draft("restore", "batch", None if period is None else period.period, who.by, now)
             drafted = replace(drafted, bytes=0 if period is None else period.bytes)
@@ -152,10 +153,10 @@ def _record(engine: Engine, connection: Connection, who: Who, subject: str | UUI
 
 def _refusal(engine: Engine, workflow_id: UUID) -> WorkflowNotFound | IllegalMove:
     try:
-        found = workflows.get_workflow(engine.database, workflow_id)
+        workflow = workflows.get_workflow(engine.database, workflow_id)
     except WorkflowNotFound as error:
         return error
     return IllegalMove(
-        f"workflow {workflow_id} is not archived: it is {found.state}, among the live ones",
-        details={"workflow_id": str(workflow_id), "state": str(found.state)},
+        f"workflow {workflow_id} is not archived: it is {workflow.state}, among the live ones",
+        details={"workflow_id": str(workflow_id), "state": str(workflow.state)},
     )

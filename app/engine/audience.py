@@ -21,15 +21,15 @@ class Audience(Protocol):
 class Audiences:
     """Several audiences: told of a start in order, of an end in reverse order."""
 
-    def __init__(self, each: Sequence[Audience]) -> None:
-        self._each = each
+    def __init__(self, audiences: Sequence[Audience]) -> None:
+        self._each = audiences
 
     def begin(self, claim: Claim) -> None:
         """Tell every audience."""
-        for one in self._each:
-            one.begin(claim)
+        for audience in self._each:
+            audience.begin(claim)
 
     def end(self, error_class: str | None) -> None:
         """Tell every audience."""
-        for one in reversed(self._each):
-            one.end(error_class)
+        for audience in reversed(self._each):
+            audience.end(error_class)

@@ -140,8 +140,8 @@ class Breakers:
             return []
         with self._engine.database.begin() as connection:
             now = self._engine.now(connection)
-            found = self._judged(connection, sorted(names), now)
-            return [name for name, known in found.items() if self._opening(name, known, now) is not None]
+            judged = self._judged(connection, sorted(names), now)
+            return [name for name, known in judged.items() if self._opening(name, known, now) is not None]
 
     def _trip(self, name: str, connection: Connection, now: datetime) -> Move | None:
         return self._opening(name, self._judged(connection, [name], now)[name], now)
@@ -334,14 +334,14 @@ def show_breaker(engine: Engine, name: str) -> BreakerStatus:
     Raises:
         BreakerNotFound: no breaker of that name ever moved.
     """
-    found = store.listed(engine.database, name)
-    if not found:
+    breakers = store.listed(engine.database, name)
+    if not breakers:
         raise BreakerNotFound(
             f"no breaker {name!r} has ever opened",
             hint="`remand breaker list` shows those that have; every other one is closed",
             details={"breaker": name},
         )
-    return found[0]
+    return breakers[0]
 
 
 def _by_hand(

@@ -86,7 +86,9 @@ class ChildSupervisor:
     def close(self) -> None:
         """End running attempts as interrupted and give all claims back; the children must be dead or idle."""
         slots = list(self._processes.slots())
-        cut = [_key(one) for slot in slots for one in (*slot.ran, slot.running) if one is not None]
+        cut = [
+            _key(attempt) for slot in slots for attempt in (*slot.ran, slot.running) if attempt is not None
+        ]
         rung = self._queue.interrupt(cut) if cut else []
         rung += self._queue.give_back_of(None)
         self._bell.ring(rung)
@@ -120,9 +122,9 @@ class ChildSupervisor:
             cut = (*slot.ran, *running)
         elif slot.leaving_since is not None:
             cut = slot.ran
-        rung = self._queue.interrupt([_key(one) for one in cut]) if cut else []
-        rung += self._fail(slot, [one for one in (*slot.ran, *running) if one not in cut], ended)
-        but = [(one.workflow_id, one.step) for one in (*slot.ran, *running)]
+        rung = self._queue.interrupt([_key(attempt) for attempt in cut]) if cut else []
+        rung += self._fail(slot, [attempt for attempt in (*slot.ran, *running) if attempt not in cut], ended)
+        but = [(attempt.workflow_id, attempt.step) for attempt in (*slot.ran, *running)]
         rung += self._queue.give_back_of(slot.pid, but=but)
         self._processes.free(slot.index)
         self._killed.pop(slot.pid, None)
@@ -132,9 +134,9 @@ class ChildSupervisor:
     def _fail(self, slot: Slot, attempts: Sequence[Ran | Running], ended: str) -> list[str]:
         """Record the running and unrecorded attempts of the dead process; return the queues that got work."""
         ends = []
-        for one in attempts:
-            if one != slot.running:
-                ends.append(self._lost(one, f"{_RAN}: {ended}"))
+        for attempt in attempts:
+            if attempt != slot.running:
+                ends.append(self._lost(attempt, f"{_RAN}: {ended}"))
                 continue
             end = self._end(slot.pid, slot.running, ended)
             # A lost process says nothing about the step: as in the rescue sweep, no template decides on it.
@@ -176,8 +178,8 @@ class ChildSupervisor:
         )
 
 
-def _key(one: Ran | Running) -> tuple[UUID, str, int]:
-    return (one.workflow_id, one.step, one.attempt)
+def _key(attempt: Ran | Running) -> tuple[UUID, str, int]:
+    return (attempt.workflow_id, attempt.step, attempt.attempt)
 
 
 def end_of_process(pid: int) -> str | None:

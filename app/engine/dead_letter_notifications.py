@@ -42,10 +42,10 @@ def tell(
     """Enqueue the notices that these letters require. Transaction: joins that of the letters."""
     if not settings.notify.targets or not (opened or reopened):
         return
-    told = [_new_cause(one) for one in opened if one.is_first]
-    told += [_one_letter(one) for one in opened]
-    told += [_came_back(one) for one in reopened]
-    enqueue_many(connection, settings, told, now)
+    notices = [_new_cause(letter) for letter in opened if letter.is_first]
+    notices += [_one_letter(letter) for letter in opened]
+    notices += [_came_back(group) for group in reopened]
+    enqueue_many(connection, settings, notices, now)
 
 
 def told_of_growth(group: Grown) -> Notice:

@@ -60,10 +60,12 @@ def open_letters(
     groups = ensure_groups(connection, causes, now)
     note_reopened(connection, groups.reopened, now)
     of = [templates.get(death.failed.template_id).template for death in deaths]
-    wanted = [(one.dead_letters.queue, death.failed.queue) for one, death in zip(of, deaths, strict=True)]
+    wanted = [
+        (template.dead_letters.queue, death.failed.queue) for template, death in zip(of, deaths, strict=True)
+    ]
     places = dead_queues.places(connection, wanted, DEFAULT_QUEUE)
     earlier = dead_letters.newest_of_steps(
-        connection, [(one.failed.workflow_id, one.failed.step) for one in deaths]
+        connection, [(death.failed.workflow_id, death.failed.step) for death in deaths]
     )
 
     def row(place: int) -> dict[str, Any]:
@@ -94,8 +96,8 @@ def open_letters(
 
     stored = _store(connection, deaths, row, snapshots, now)
     opened = [Opened(letter_id, deaths[place]) for place, letter_id in stored]
-    told = [_told(letter_id, deaths[place], causes[place], groups) for place, letter_id in stored]
-    tell(connection, settings, told, groups.reopened, now)
+    letters = [_told(letter_id, deaths[place], causes[place], groups) for place, letter_id in stored]
+    tell(connection, settings, letters, groups.reopened, now)
     return opened
 
 
@@ -165,7 +167,9 @@ def _store(
         now=now,
     )
     again = {deaths[place].failed.workflow_id for place in noted}
-    dead_letters.renew_snapshots(connection, {known[one]: snapshots[one] for one in again})
+    dead_letters.renew_snapshots(
+        connection, {known[workflow_id]: snapshots[workflow_id] for workflow_id in again}
+    )
     return sorted(opened)
 
 
@@ -224,7 +228,7 @@ def _cause(death: DecidedDeath, template: Template) -> Cause:
     failed, failure = death.failed, death.failed.failure
     error_class, message = failure.error_class, failure.message
     # One "not paid" from a timeout and one from a refused key are two causes.
-    led_to = sorted({told.partition(": ")[0] for told in failure.causes})
+    led_to = sorted({cause.partition(": ")[0] for cause in failure.causes})
     cause = digest(
         fingerprint(error_class, message, failure.traceback),
         failed.handler,

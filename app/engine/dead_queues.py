@@ -35,10 +35,10 @@ def get_dead_queue(engine: Engine, name: str) -> DeadQueue:
     Raises:
         DeadQueueNotFound: there is none of that name.
     """
-    found = dead_queues.listed(engine.database, name)
-    if not found:
+    known = dead_queues.listed(engine.database, name)
+    if not known:
         raise not_found(name)
-    return found[0]
+    return known[0]
 
 
 def create_dead_queue(
@@ -84,8 +84,8 @@ def change_dead_queue(
     """
     check_text(description or "", "description", longest=MAX_PROSE)
     _check_limit(size_limit)
-    given = {"description": description, "size_limit": size_limit}
-    after = {key: value for key, value in given.items() if value is not None}
+    wanted = {"description": description, "size_limit": size_limit}
+    after = {key: value for key, value in wanted.items() if value is not None}
     with engine.database.begin() as connection:
         known = dead_queues.locked(connection, name)
         if known is None:

@@ -43,28 +43,28 @@ def enqueue(connection: Connection, settings: Settings, notice: Notice, now: dat
     return enqueue_many(connection, settings, [notice], now)
 
 
-def enqueue_many(connection: Connection, settings: Settings, told: Iterable[Notice], now: datetime) -> int:
+def enqueue_many(connection: Connection, settings: Settings, notices: Iterable[Notice], now: datetime) -> int:
     """Like `enqueue`, for many notices."""
     targets = settings.notify.targets
     if not targets:
         return 0
-    unique = {(one.kind, str(one.subject_id), one.occurrence): one for one in told}
+    unique = {(notice.kind, str(notice.subject_id), notice.occurrence): notice for notice in notices}
     rows = [
         {
             "id": new_id(),
             "target": target.name,
-            "kind": one.kind,
-            "subject_id": str(one.subject_id),
-            "occurrence": one.occurrence,
+            "kind": notice.kind,
+            "subject_id": str(notice.subject_id),
+            "occurrence": notice.occurrence,
             "payload": payload,
             "created_at": now,
             "due_at": now,
         }
-        for one in unique.values()
-        if wanted(settings, one.kind)
-        for payload in (_payload(one, settings),)
+        for notice in unique.values()
+        if wanted(settings, notice.kind)
+        for payload in (_payload(notice, settings),)
         for target in targets
-        if one.kind in target.kinds
+        if notice.kind in target.kinds
     ]
     return notification_outbox.add(connection, rows)
 

@@ -168,7 +168,8 @@ def _decide(
 
 def _counts(failed: Mapping[Source, int], retried: Mapping[Source, int]) -> dict[Source, Counts]:
     return {
-        one: Counts(failures=failed.get(one, 0), retries=retried.get(one, 0)) for one in {**failed, **retried}
+        source: Counts(failures=failed.get(source, 0), retries=retried.get(source, 0))
+        for source in {**failed, **retried}
     }
 
 
@@ -230,8 +231,10 @@ def _apply(
 def _woken_by(engine: Engine, connection: Connection, deaths: Sequence[DecidedDeath]) -> set[str]:
     """Return the queues of steps that may run because of these deaths."""
     templates = {death.failed.template_id for death in deaths}
-    found = (engine.templates.get(one, connection).template.conditional_queues for one in templates)
-    return set[str]().union(*found)
+    woken = (
+        engine.templates.get(template_id, connection).template.conditional_queues for template_id in templates
+    )
+    return set[str]().union(*woken)
 
 
 def split_by_strategy(

@@ -17,5 +17,5 @@ Shown = TypeVar("Shown", Step, Attempt, Workflow)
 
 def masked(value: Shown, keys: Sequence[str]) -> Shown:
     """Return a step, attempt or workflow whose user data is masked under keys that look like secrets."""
-    fields = {one.name for one in dataclasses.fields(value)} & set(_VALUES)
+    fields = {field.name for field in dataclasses.fields(value)} & set(_VALUES)
     return dataclasses.replace(value, **{name: redact_json(getattr(value, name), keys) for name in fields})

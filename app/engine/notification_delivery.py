@@ -80,7 +80,12 @@ def send_once(target: NotifyTarget, message: Message, at: datetime, send: Post =
 
 def _settle(engine: Engine, target: NotifyTarget, sent: Sent) -> None:
     message, attempt = sent.claimed.message, sent.claimed.attempt
-    told = {"target": target.name, "message_id": str(message.id), "count": message.count, "attempt": attempt}
+    fields = {
+        "target": target.name,
+        "message_id": str(message.id),
+        "count": message.count,
+        "attempt": attempt,
+    }
     with engine.database.begin() as connection:
         now = engine.now(connection)
         failures = notification_outbox.failures_of(connection, target.name)
@@ -88,11 +93,11 @@ def _settle(engine: Engine, target: NotifyTarget, sent: Sent) -> None:
         notification_outbox.settle(connection, target.name, message.id, attempt, ended)
     match sent.outcome:
         case Delivered():
-            log("notification.sent", **told)
+            log("notification.sent", **fields)
         case TryAgain(why) if ended.due_at is not None:
-            log("notification.failed", **told, error=why, due_at=ended.due_at.isoformat())
+            log("notification.failed", **fields, error=why, due_at=ended.due_at.isoformat())
         case TryAgain(why) | Refused(why):
-            log("notification.given_up", **told, error=why)
+            log("notification.given_up", **fields, error=why)
         case _:
             assert_never(sent.outcome)
 

@@ -23,7 +23,9 @@ from app.telemetry import log
 
 def standings(engine: Engine) -> list[TargetStatus]:
     """Return the state of the targets, by name: those of the settings, and others that still have notices."""
-    return notification_lists.standings(engine.database, [one.name for one in engine.settings.notify.targets])
+    return notification_lists.standings(
+        engine.database, [target.name for target in engine.settings.notify.targets]
+    )
 
 
 def try_target(engine: Engine, name: str, send: Post = post) -> Outcome:
@@ -34,8 +36,8 @@ def try_target(engine: Engine, name: str, send: Post = post) -> Outcome:
     """
     target = _target(engine, name)
     at = engine.instant()
-    told = Told(TEST, name, "a test: what Remand tells arrives here", {"target": name}, None, at)
-    return send_once(target, Message(new_id(), [told], {TEST: 1}), at, send)
+    test = Told(TEST, name, "a test: what Remand tells arrives here", {"target": name}, None, at)
+    return send_once(target, Message(new_id(), [test], {TEST: 1}), at, send)
 
 
 def retry(engine: Engine, name: str, who: Who, only: Sequence[UUID] = ()) -> int:
@@ -50,7 +52,7 @@ def retry(engine: Engine, name: str, who: Who, only: Sequence[UUID] = ()) -> int
         IllegalMove: one of them was not given up.
     """
     _target(engine, name)
-    messages = [_given_up(engine, name, one) for one in only] if only else None
+    messages = [_given_up(engine, name, notification_id) for notification_id in only] if only else None
     with engine.database.begin() as connection:
         now = engine.now(connection)
         count = notification_lists.send_again(connection, name, messages, now)
@@ -69,7 +71,7 @@ def retry(engine: Engine, name: str, who: Who, only: Sequence[UUID] = ()) -> int
 
 
 def _target(engine: Engine, name: str) -> NotifyTarget:
-    known = {one.name: one for one in engine.settings.notify.targets}
+    known = {target.name: target for target in engine.settings.notify.targets}
     if name in known:
         return known[name]
     near = get_close_matches(name, known, 1)
@@ -81,11 +83,11 @@ def _target(engine: Engine, name: str) -> NotifyTarget:
 
 
 def _given_up(engine: Engine, name: str, notification_id: UUID) -> UUID:
-    found = notification_lists.message_of(engine.database, notification_id)
-    if found is None or found[0] != name:
-        told = f"target {name} has no notice {notification_id}"
-        raise NotificationNotFound(told, hint="see `remand notify list`")
-    _, message_id, state = found
+    row = notification_lists.message_of(engine.database, notification_id)
+    if row is None or row[0] != name:
+        message = f"target {name} has no notice {notification_id}"
+        raise NotificationNotFound(message, hint="see `remand notify list`")
+    _, message_id, state = row
     if state is not DeliveryState.GIVEN_UP or message_id is None:
         raise IllegalMove(
             f"notice {notification_id} is {state}: only what was given up is sent again",

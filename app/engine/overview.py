@@ -74,8 +74,8 @@ def queues(engine: Engine) -> list[QueueStanding]:
 
     Transaction: one for each of four short queries.
     """
-    work = {one.queue: one for one in diagnosis.waiting(engine.database, engine.clock)}
-    paused = {one.queue: one for one in pauses(engine.database)}
+    work = {waiting.queue: waiting for waiting in diagnosis.waiting(engine.database, engine.clock)}
+    paused = {pause.queue: pause for pause in pauses(engine.database)}
     live = live_workers(engine)
     others = {*diagnosis.step_queues(engine.database), *work, *paused} - {*BUILT_IN}
     return [
@@ -83,7 +83,7 @@ def queues(engine: Engine) -> list[QueueStanding]:
             name,
             work.get(name) or Waiting(name, 0, 0, 0, 0, 0, 0, None),
             paused.get(name),
-            tuple(one.hostname for one in live if name in one.queues),
+            tuple(worker.hostname for worker in live if name in worker.queues),
         )
         for name in (BUILT_IN[0], *sorted(others), *BUILT_IN[1:])
     ]
@@ -95,10 +95,10 @@ def find_queue(engine: Engine, name: str) -> QueueStanding:
     Raises:
         QueueNotFound: no such queue is known.
     """
-    found = {one.queue: one for one in queues(engine)}
-    if name not in found:
+    known = {queue.queue: queue for queue in queues(engine)}
+    if name not in known:
         check_known(engine, name)
-    return found[name]
+    return known[name]
 
 
 def breakers(engine: Engine, *, unmoved: bool = False) -> list[BreakerStanding]:
@@ -136,12 +136,12 @@ def dependencies(engine: Engine) -> list[str]:
 
     Transaction: two short ones.
     """
-    moved = (one.breaker.name for one in store.listed(engine.database))
+    moved = (standing.breaker.name for standing in store.listed(engine.database))
     return sorted({*diagnosis.dependencies(engine.database), *engine.settings.breakers, *moved})
 
 
 def _standings(engine: Engine, names: Sequence[str] | None) -> list[BreakerStanding]:
-    known = {one.breaker.name: one for one in store.listed(engine.database)}
+    known = {standing.breaker.name: standing for standing in store.listed(engine.database)}
     spec = Breakers(engine).spec
     wanted = list(known) if names is None else list(names)
     with engine.database.begin() as connection:

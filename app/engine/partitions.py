@@ -26,14 +26,16 @@ def faults(engine: Engine) -> list[Fault]:
     """Return what is wrong with the partitions, failures first. Changes nothing."""
     now = engine.clock.fixed() or diagnosis.server_time(engine.database)
     laid = stored.catalogue(engine.database)
-    ends = [one.ends_at for one in laid if one.home == "live" and one.ends_at]
+    ends = [partition.ends_at for partition in laid if partition.home == "live" and partition.ends_at]
     defaults = stored.default_rows(engine.database, max(ends, default=now))
     return find_faults(laid, defaults, engine.settings.partitions_ahead, now)
 
 
 def listed(engine: Engine) -> Listed:
     """Return the periods in order of time, and the rows that belong to none. Changes nothing."""
-    found = stored.periods(engine.database)
-    ends_at = found[-1].ends_at if found else diagnosis.server_time(engine.database)
-    live = stored.live_workflows(engine.database, [one.name for one in found if "workflows" in one.tables])
-    return Listed(found, live, stored.default_rows(engine.database, ends_at))
+    periods = stored.periods(engine.database)
+    ends_at = periods[-1].ends_at if periods else diagnosis.server_time(engine.database)
+    live = stored.live_workflows(
+        engine.database, [period.name for period in periods if "workflows" in period.tables]
+    )
+    return Listed(periods, live, stored.default_rows(engine.database, ends_at))

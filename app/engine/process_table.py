@@ -112,7 +112,7 @@ class ProcessTable:
             elif raw == self._raw(index):
                 now = Running(UUID(bytes=workflow), _name(step), attempt, kill_at)
                 # A process may die between two writes: an end is noted before the flag is cleared.
-                before = tuple(one for one in ran if (one.workflow_id, one.step) != now.key)
+                before = tuple(attempt for attempt in ran if (attempt.workflow_id, attempt.step) != now.key)
                 yield Slot(index, pid, now, leaving or None, before)
 
     def free(self, index: int) -> None:

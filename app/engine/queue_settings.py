@@ -67,8 +67,8 @@ def set_queue(
         if expire_after_seconds is not None:
             changed |= _expiry(connection, before, expire_after_seconds or None, who.by, now)
         if changed:
-            told = {name: getattr(before, name) for name in changed}
-            entry = Entry("queue.set", "queue", queue, before=told, after=changed)
+            old = {name: getattr(before, name) for name in changed}
+            entry = Entry("queue.set", "queue", queue, before=old, after=changed)
             audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
     if changed:
         log("queue.set", queue=queue, changed=sorted(changed), by=who.by, reason=who.reason)

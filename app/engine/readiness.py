@@ -33,13 +33,13 @@ class Check:
 
 def checks(engine: Engine) -> list[Check]:
     """Check everything that must run. Checks that need the database are left out while it is away."""
-    found = [_tried("database", engine, _database)]
-    if found[0].ok:
-        found.append(_tried("schema", engine, _schema))
-    found.append(_tried("broker", engine, _broker))
-    if all(one.ok for one in found[:2]):
-        found += [_tried("beat", engine, _beat), _tried("workers", engine, _workers)]
-    return found
+    results = [_tried("database", engine, _database)]
+    if results[0].ok:
+        results.append(_tried("schema", engine, _schema))
+    results.append(_tried("broker", engine, _broker))
+    if all(check.ok for check in results[:2]):
+        results += [_tried("beat", engine, _beat), _tried("workers", engine, _workers)]
+    return results
 
 
 def sweep_patience(engine: Engine) -> float:
@@ -79,7 +79,7 @@ def _beat(engine: Engine) -> tuple[bool, str]:
 
 def ring_sweep(engine: Engine) -> SweepStatus:
     """Return the state of the ring sweep, which wakes retries and rings where work waits."""
-    return next(one for one in status.sweeps(engine) if one.name == "ring")
+    return next(sweep for sweep in status.sweeps(engine) if sweep.name == "ring")
 
 
 def is_ringing(engine: Engine, ring: SweepStatus) -> bool:
@@ -98,17 +98,17 @@ def told_of(ring: SweepStatus) -> str:
 
 
 def _workers(engine: Engine) -> tuple[bool, str]:
-    found = overview.queues(engine)
-    deaf = sorted(one.queue for one in found if _is_unheard(one))
+    queues = overview.queues(engine)
+    deaf = sorted(queue.queue for queue in queues if _is_unheard(queue))
     if deaf:
         return False, f"work waits where no worker listens: {', '.join(deaf)}"
-    return True, f"{len(_names(found))} workers; every queue with work has one"
+    return True, f"{len(_names(queues))} workers; every queue with work has one"
 
 
-def _is_unheard(one: QueueStanding) -> bool:
-    work = one.work
-    return bool(work.ready or work.failed or work.waiting) and not one.workers and one.paused is None
+def _is_unheard(queue: QueueStanding) -> bool:
+    work = queue.work
+    return bool(work.ready or work.failed or work.waiting) and not queue.workers and queue.paused is None
 
 
-def _names(found: Iterable[QueueStanding]) -> set[str]:
-    return {name for one in found for name in one.workers}
+def _names(queues: Iterable[QueueStanding]) -> set[str]:
+    return {name for queue in queues for name in queue.workers}

@@ -73,21 +73,23 @@ def settle(
     """
     came = Settling()
 
-    def alone(one: Completed, error: Exception) -> Settled:
-        refusal = queue.refusal(one.result) if isinstance(error, ValueRefused) else None
+    def alone(completed: Completed, error: Exception) -> Settled:
+        refusal = queue.refusal(completed.result) if isinstance(error, ValueRefused) else None
         if refusal is not None:
-            came.refused.append(refused(one.claim, refusal))
+            came.refused.append(refused(completed.claim, refusal))
             return Settled()
         try:
-            return call([one], 0)
+            return call([completed], 0)
         except DatabaseUnreachable:
             raise
         except RightMissing as missing:
-            came.forbidden.append((one, missing))
+            came.forbidden.append((completed, missing))
             return Settled()
         except Exception as again:  # noqa: BLE001 - as in `in_halves`; what it is nobody knows
-            end = lost(one.claim, queue.worker, f"it ran, but its end could not be recorded: {told(again)}")
-            came.unknown[_key(end)] = (one, end)
+            end = lost(
+                completed.claim, queue.worker, f"it ran, but its end could not be recorded: {told(again)}"
+            )
+            came.unknown[_key(end)] = (completed, end)
             return Settled()
 
     try:
@@ -183,18 +185,18 @@ def _in_ascii(value: Any) -> Any:
         case str():
             return value.encode("ascii", "backslashreplace").decode().replace("\0", "\\x00")
         case list():
-            return [_in_ascii(one) for one in value]
+            return [_in_ascii(item) for item in value]
         case dict():
-            return {_in_ascii(name): _in_ascii(one) for name, one in value.items()}
+            return {_in_ascii(name): _in_ascii(item) for name, item in value.items()}
         case _:
             return value
 
 
 def _sum(all_: Sequence[Settled]) -> Settled:
     return Settled(
-        ring=[queue for one in all_ for queue in one.ring],
-        counted=sum(one.counted for one in all_),
-        parked=sum(one.parked for one in all_),
-        contended=frozenset().union(*(one.contended for one in all_)),
-        passed=[name for one in all_ for name in one.passed],
+        ring=[queue for settled in all_ for queue in settled.ring],
+        counted=sum(settled.counted for settled in all_),
+        parked=sum(settled.parked for settled in all_),
+        contended=frozenset().union(*(settled.contended for settled in all_)),
+        passed=[name for settled in all_ for name in settled.passed],
     )

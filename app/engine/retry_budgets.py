@@ -47,11 +47,11 @@ def hold_to_budget(
     used = retry_budgets.lock(connection, groups, spec.window_seconds, now)
     lines: dict[Budget, datetime] = {}
     for key, places in groups.items():
-        found = spread([held[place].due_at for place in places], used[key], spec, now=now)
-        for place, delay in zip(places, found.delays, strict=True):
-            held[place] = _put_off(held[place], delay, key, found.explanation)
-        if found.next_at is not None:
-            lines[key] = found.next_at
+        spreading = spread([held[place].due_at for place in places], used[key], spec, now=now)
+        for place, delay in zip(places, spreading.delays, strict=True):
+            held[place] = _put_off(held[place], delay, key, spreading.explanation)
+        if spreading.next_at is not None:
+            lines[key] = spreading.next_at
     retry_budgets.keep(connection, lines)
     return held
 
@@ -74,10 +74,10 @@ def _put_off(retry: DecidedRetry, delay: timedelta, key: Budget, why: str) -> De
         delay = max(timedelta(0), min(delay, retry.latest - retry.due_at))
     if not delay:
         return retry
-    told = f"the retry budget of {key.namespace}/{key.handler} is spent ({why})"
+    spent = f"the retry budget of {key.namespace}/{key.handler} is spent ({why})"
     return replace(
         retry,
         due_at=retry.due_at + delay,
         put_off=delay,
-        explanation=f"{retry.explanation}; {told}: {round(delay.total_seconds(), 1):g} s later",
+        explanation=f"{retry.explanation}; {spent}: {round(delay.total_seconds(), 1):g} s later",
     )

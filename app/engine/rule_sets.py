@@ -69,7 +69,7 @@ def load_books(settings: Settings) -> RuleSets:
     handed_out = {id(rule) for _, rules in installed for rule in rules}
     code = [rule for rule in registered() if id(rule) not in handed_out]
     layers: Layers = [_settings_layer(settings), ("@remand.rule", code), *installed]
-    problems += (Problem(None, None, "rules", told, "RULE_CONFLICT") for told in conflicts(layers))
+    problems += (Problem(None, None, "rules", conflict, "RULE_CONFLICT") for conflict in conflicts(layers))
     if problems:
         raise ConfigInvalid(problems)
     return RuleSets(layers)
@@ -80,14 +80,14 @@ def _settings_layer(settings: Settings) -> tuple[str, list[UserRule]]:
 
 
 def _installed_layers(problems: list[Problem]) -> Iterator[tuple[str, list[AnyRule]]]:
-    found = metadata.entry_points(group=ENTRY_POINT_GROUP)
-    for entry in sorted(found, key=lambda entry: (entry.name, entry.value)):
+    entry_points = metadata.entry_points(group=ENTRY_POINT_GROUP)
+    for entry in sorted(entry_points, key=lambda entry: (entry.name, entry.value)):
         place = f"entry point {entry.name}"
         try:
             rules = _rules_in(entry.load())
         except Exception as error:  # noqa: BLE001 - installed packages: they may raise anything when loaded
-            told = f"{entry.value} fails when it is loaded: {type(error).__name__}: {error}"
-            problems.append(Problem(_package(entry), None, place, told, "RULE_ENTRY_POINT"))
+            failure = f"{entry.value} fails when it is loaded: {type(error).__name__}: {error}"
+            problems.append(Problem(_package(entry), None, place, failure, "RULE_ENTRY_POINT"))
         else:
             yield place, rules
 
@@ -148,8 +148,14 @@ def unknown_classes(layers: Layers) -> list[UnknownClass]:
 
 def warn_of_unknown_classes(layers: Layers) -> None:
     """Log what `unknown_classes` finds."""
-    for one in unknown_classes(layers):
-        log("rule.unknown_class", rule=one.rule, error_class=one.error_class, source=one.source, why=one.why)
+    for unknown in unknown_classes(layers):
+        log(
+            "rule.unknown_class",
+            rule=unknown.rule,
+            error_class=unknown.error_class,
+            source=unknown.source,
+            why=unknown.why,
+        )
 
 
 def _what_is_wrong_with(name: str) -> str:
@@ -158,14 +164,14 @@ def _what_is_wrong_with(name: str) -> str:
     if package == "__main__" or "<locals>" in name:
         return ""
     try:
-        found = pkgutil.resolve_name(name)
+        named = pkgutil.resolve_name(name)
     except ModuleNotFoundError as error:
         return "" if error.name == package else f"is not known: {error}"
     except (ImportError, AttributeError) as error:
         return f"is not known: {error}"
     except Exception as error:  # noqa: BLE001 - users' modules: they may raise anything when imported
         return f"cannot be looked at: {type(error).__name__}: {error}"
-    if not (isinstance(found, type) and issubclass(found, BaseException)):
+    if not (isinstance(named, type) and issubclass(named, BaseException)):
         return "is no class of exceptions"
-    real = f"{found.__module__}.{found.__qualname__}"
+    real = f"{named.__module__}.{named.__qualname__}"
     return "" if real == name else f"is another name of {real}, which is what a rule must say"

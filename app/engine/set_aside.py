@@ -130,7 +130,7 @@ def _template() -> Template:
 
 def _told(message: Unread, secret_keys: tuple[str, ...]) -> dict[str, Any]:
     """Return the input of the workflow, secrets masked."""
-    told = {
+    fields = {
         "queue": message.queue,
         "reason": message.reason,
         "size": message.size,
@@ -140,7 +140,7 @@ def _told(message: Unread, secret_keys: tuple[str, ...]) -> dict[str, Any]:
         "headers": _fields(message.headers, secret_keys),
         "properties": _fields(message.properties, secret_keys),
     }
-    return {**told, **_body(message, secret_keys), "is_cut": message.size > len(message.body)}
+    return {**fields, **_body(message, secret_keys), "is_cut": message.size > len(message.body)}
 
 
 def _fields(text: str, secret_keys: tuple[str, ...]) -> Any:

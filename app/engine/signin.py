@@ -143,7 +143,7 @@ def _count_try(
         # The instant is taken after the locks: of two tries at once one comes after the other.
         tries = sessions.lock_tries(connection, keys, engine.now(connection))
         now = engine.now(connection)
-        blocked = max((one.blocked_until for one in tries.values() if one.blocked_until), default=now)
+        blocked = max((tried.blocked_until for tried in tries.values() if tried.blocked_until), default=now)
         if blocked <= now:
             counted = {key: _failed(engine, key, tried, now) for key, tried in tries.items()}
             sessions.set_tries(connection, counted, now)
@@ -208,7 +208,7 @@ def _open(engine: Engine, account: Account, keys: list[str], address: str | None
         if current is None or current.password_at != account.password_at:
             raise NotSignedIn("the name or the password is wrong")
         tries = sessions.lock_tries(connection, keys, now)
-        sessions.set_tries(connection, {key: _forgiven(key, one) for key, one in tries.items()}, now)
+        sessions.set_tries(connection, {key: _forgiven(key, tried) for key, tried in tries.items()}, now)
         if not keys[0].startswith(DEVICE):
             device = secrets.token_urlsafe(32)
             sessions.add_device(connection, _device_key(device), account.name, now)

@@ -64,10 +64,10 @@ class Looks:
         with self._lock:
             begun = self._seconds()
             if begun >= self._until:
-                found = look(engine)
+                series = look(engine)
                 now = self._seconds()
-                found[m.LOOK_SECONDS.name, ()] = [now - begun]
-                self._found, self._until = found, now + KEPT_SECONDS
+                series[m.LOOK_SECONDS.name, ()] = [now - begun]
+                self._found, self._until = series, now + KEPT_SECONDS
             return self._found
 
 
@@ -86,14 +86,14 @@ def _site(engine: Engine) -> Iterator[Figure]:
 
 
 def _queues(engine: Engine) -> Iterator[Figure]:
-    work = {one.queue: one for one in diagnosis.waiting(engine.database, engine.clock)}
+    work = {waiting.queue: waiting for waiting in diagnosis.waiting(engine.database, engine.clock)}
     listened = Counter(queue for worker in live_workers(engine) for queue in worker.queues)
     for queue in {*BUILT_IN, *diagnosis.step_queues(engine.database), *work, *listened}:
-        one = work.get(queue) or Waiting(queue, 0, 0, 0, 0, 0, 0, None)
+        waiting = work.get(queue) or Waiting(queue, 0, 0, 0, 0, 0, 0, None)
         for phase in ("ready", "failed", "waiting", "held", "claimed"):
-            yield m.QUEUE_STEPS, (queue, phase), getattr(one, phase)
-        yield m.QUEUE_DUE, (queue,), one.due
-        yield m.QUEUE_OLDEST, (queue,), one.oldest_seconds or 0
+            yield m.QUEUE_STEPS, (queue, phase), getattr(waiting, phase)
+        yield m.QUEUE_DUE, (queue,), waiting.due
+        yield m.QUEUE_OLDEST, (queue,), waiting.oldest_seconds or 0
         yield m.QUEUE_WORKERS, (queue,), listened[queue]
     for paused in pauses(engine.database):
         yield m.QUEUE_PAUSED, (paused.queue,), 1
@@ -101,70 +101,76 @@ def _queues(engine: Engine) -> Iterator[Figure]:
 
 def _workers(engine: Engine) -> Iterator[Figure]:
     live = live_workers(engine)
-    for (version, code), count in Counter((one.version, one.code_version or "") for one in live).items():
+    for (version, code), count in Counter(
+        (worker.version, worker.code_version or "") for worker in live
+    ).items():
         yield m.WORKERS, (version, code), count
-    slots = sum(one.concurrency for one in live if not {*one.queues} <= {*BUILT_IN[1:]})
+    slots = sum(worker.concurrency for worker in live if not {*worker.queues} <= {*BUILT_IN[1:]})
     yield m.WORKER_SLOTS, (), slots
     yield m.WORKER_BUSY, (), site_metrics.busy_processes(engine.database)
 
 
 def _breakers(engine: Engine) -> Iterator[Figure]:
     now = site_metrics.now(engine.database, engine.clock)
-    for one in breakers.listed(engine.database):
-        name = one.breaker.name
+    for standing in breakers.listed(engine.database):
+        name = standing.breaker.name
         for state in BreakerState:
-            yield m.BREAKER_STATE, (name, state), one.breaker.state is state
-        yield m.BREAKER_SINCE, (name,), max(0.0, (now - one.breaker.state_since).total_seconds())
-        yield m.BREAKER_HELD, (name,), one.held
+            yield m.BREAKER_STATE, (name, state), standing.breaker.state is state
+        yield m.BREAKER_SINCE, (name,), max(0.0, (now - standing.breaker.state_since).total_seconds())
+        yield m.BREAKER_HELD, (name,), standing.held
 
 
 def _letters(engine: Engine) -> Iterator[Figure]:
     groups.fold(engine.database)
     # A series that first appears with its first letter shows no increase: known series begin at 0.
     added = Counter(dict.fromkeys(_known(), 0))
-    for one in site_metrics.letters(engine.database):
-        for metric, labels, value in _counted(one):
+    for letters in site_metrics.letters(engine.database):
+        for metric, labels, value in _counted(letters):
             added[metric, labels] += value
     for (metric, labels), value in added.items():
         yield metric, labels, value
     oldest = counts.oldest_open(engine.database)
     yield m.DLQ_OLDEST, (), _age(oldest, site_metrics.now(engine.database, engine.clock))
-    found = site_metrics.groups(engine.database, engine.clock)
-    for group in found:
+    counted = site_metrics.groups(engine.database, engine.clock)
+    for group in counted:
         yield m.DLQ_GROUPS, (group.state,), group.count
-    yield m.DLQ_OVERDUE, (), sum(group.overdue for group in found)
+    yield m.DLQ_OVERDUE, (), sum(group.overdue for group in counted)
 
 
 def _known() -> Iterator[tuple[Metric, tuple[str, ...]]]:
-    closed = [one for one in DeadLetterStatus if not one.is_open]
+    closed = [status for status in DeadLetterStatus if not status.is_open]
     for reason in DeadReason:
         yield from ((metric, (reason,)) for metric in _BY_REASON)
         yield from ((m.DLQ_CLOSED, (status, reason)) for status in closed)
     yield from ((m.DLQ_CLOSE_SECONDS, (status,)) for status in closed)
 
 
-def _counted(one: Letters) -> Iterator[tuple[Metric, tuple[str, ...], int]]:
-    status = DeadLetterStatus(one.status)
-    yield m.DLQ_ENTRIES, (one.reason, one.category, one.policy, one.dead_queue), one.opened
-    yield m.DLQ_REQUEUES_FAILED, (one.reason,), one.returned
+def _counted(letters: Letters) -> Iterator[tuple[Metric, tuple[str, ...], int]]:
+    status = DeadLetterStatus(letters.status)
+    yield (
+        m.DLQ_ENTRIES,
+        (letters.reason, letters.category, letters.policy, letters.dead_queue),
+        letters.opened,
+    )
+    yield m.DLQ_REQUEUES_FAILED, (letters.reason,), letters.returned
     if status.is_open:
-        yield m.DLQ_SIZE, (one.reason, status, one.dead_queue), one.now
+        yield m.DLQ_SIZE, (letters.reason, status, letters.dead_queue), letters.now
         return
-    yield m.DLQ_CLOSED, (status, one.reason), one.closed
-    yield m.DLQ_CLOSE_SECONDS, (status,), round(one.closed_seconds)
+    yield m.DLQ_CLOSED, (status, letters.reason), letters.closed
+    yield m.DLQ_CLOSE_SECONDS, (status,), round(letters.closed_seconds)
     if status is DeadLetterStatus.REQUEUED:
-        yield m.DLQ_REQUEUES, (one.reason,), one.closed
+        yield m.DLQ_REQUEUES, (letters.reason,), letters.closed
     if status is DeadLetterStatus.PERMANENTLY_FAILED:
-        yield m.DLQ_PERMANENT, (one.reason,), one.closed
+        yield m.DLQ_PERMANENT, (letters.reason,), letters.closed
 
 
 def _dead_queues(engine: Engine) -> Iterator[Figure]:
-    for one in statistics.utilisation(engine):
-        yield m.DLQ_LIMIT, (one.name,), one.limit
+    for dead_queue in statistics.utilisation(engine):
+        yield m.DLQ_LIMIT, (dead_queue.name,), dead_queue.limit
 
 
 def _sweeps(engine: Engine) -> Iterator[Figure]:
-    runs = {one.name: one for one in sweep_runs.sweep_runs(engine.database)}
+    runs = {run.name: run for run in sweep_runs.sweep_runs(engine.database)}
     heard_at = sweep_runs.first_heard(engine.database)
     for name in {**BEAT_SCHEDULE, **runs}:
         # A sweep that never went well is late once somebody has listened for it that long.
@@ -192,10 +198,10 @@ def _sweeps(engine: Engine) -> Iterator[Figure]:
 def _partitions(engine: Engine) -> Iterator[Figure]:
     now = site_metrics.now(engine.database, engine.clock)
     reach, ahead = now, 0
-    for one in partitions.periods(engine.database):
-        if one.attached and one.starts_at <= reach < one.ends_at:
-            reach = one.ends_at
-            ahead += one.starts_at > now
+    for period in partitions.periods(engine.database):
+        if period.attached and period.starts_at <= reach < period.ends_at:
+            reach = period.ends_at
+            ahead += period.starts_at > now
     yield m.PARTITIONS_AHEAD, (), ahead
     yield m.PARTITION_HEADROOM, (), (reach - now).total_seconds()
     sizes = Counter[tuple[str, str]]()

@@ -56,13 +56,13 @@ def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:
     groups.fold(database)
     by_reason = store.counted(database, "reason", namespace)
     by_status = store.counted(database, "status", namespace)
-    now_in = {one.name: one.now for one in by_status}
-    closed = sum(one.closed for one in by_status)
-    spent = sum((one.mean_seconds_to_close or 0.0) * one.closed for one in by_status)
+    now_in = {status.name: status.now for status in by_status}
+    closed = sum(status.closed for status in by_status)
+    spent = sum((status.mean_seconds_to_close or 0.0) * status.closed for status in by_status)
     return Statistics(
         open=now_in.get("pending", 0) + now_in.get("investigating", 0),
         unclaimed=now_in.get("pending", 0),
-        opened=sum(one.ever for one in by_reason),
+        opened=sum(reason.ever for reason in by_reason),
         closed=closed,
         mean_seconds_to_close=spent / closed if closed else None,
         oldest_open_at=store.oldest_open(database, namespace),
@@ -79,14 +79,21 @@ def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:
 def utilisation(engine: Engine) -> list[Utilisation]:
     """Return how full each dead queue is, as last counted. Transaction: own."""
     spec = engine.settings.dlq
-    found = []
-    for one in store.held(engine.database):
-        limit = one.own_limit or spec.size_limit
-        share = one.open / limit
-        found.append(
-            Utilisation(one.name, one.description, one.open, limit, share, share >= spec.size_warning_share)
+    filled = []
+    for dead_queue in store.held(engine.database):
+        limit = dead_queue.own_limit or spec.size_limit
+        share = dead_queue.open / limit
+        filled.append(
+            Utilisation(
+                dead_queue.name,
+                dead_queue.description,
+                dead_queue.open,
+                limit,
+                share,
+                share >= spec.size_warning_share,
+            )
         )
-    return found
+    return filled
 
 
 def _by_hour(engine: Engine, namespace: str | None) -> list[int]:

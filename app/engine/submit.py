@@ -89,17 +89,19 @@ def _new_workflow(
 def _log(published: PublishedTemplate, answers: Sequence[Submitted]) -> None:
     template = published.template
     named = {"namespace": template.namespace, "template": template.name, "version": template.version}
-    found = sum(not answer.created for answer in answers)
+    existing = sum(not answer.created for answer in answers)
     if len(answers) == 1:
-        log("workflow.submitted", workflow_id=str(answers[0].workflow_id), found=bool(found), **named)
+        log("workflow.submitted", workflow_id=str(answers[0].workflow_id), found=bool(existing), **named)
     elif answers:
-        log("workflows.submitted", count=len(answers), found=found, **named)
+        log("workflows.submitted", count=len(answers), found=existing, **named)
 
 
 def _trace(published: PublishedTemplate, answers: Sequence[Submitted], started_ns: int) -> None:
-    told = traces.active()
-    if told is not None:
+    tracing = traces.active()
+    if tracing is not None:
         template = published.template
         name = f"{template.namespace}/{template.name}"
         attributes = {"remand.template": name, "remand.template_version": template.version}
-        told.submitted([one.workflow_id for one in answers if one.created], name, attributes, started_ns)
+        tracing.submitted(
+            [answer.workflow_id for answer in answers if answer.created], name, attributes, started_ns
+        )

@@ -59,15 +59,15 @@ def suggestions_for(engine: Engine, letter: DeadLetter) -> list[Suggestion]:
 
 
 def _resolved_before(engine: Engine, group: Group) -> Iterator[Suggestion]:
-    for one in (group, *groups.earlier(engine.database, group)):
-        if one.resolved_at is None:
+    for other in (group, *groups.earlier(engine.database, group)):
+        if other.resolved_at is None:
             continue
-        which = "this group" if one.id == group.id else f"{one.ref}, step {one.step}"
+        which = "this group" if other.id == group.id else f"{other.ref}, step {other.step}"
         yield Suggestion(
             "resolved_before",
-            f"The same cause ({which}) was resolved on {one.resolved_at:%Y-%m-%d %H:%M} UTC"
-            f" by {one.resolved_by}: {one.resolution or 'it is not said how'}",
-            {"group_id": str(one.id), "resolved_by": one.resolved_by, "letters": one.letters},
+            f"The same cause ({which}) was resolved on {other.resolved_at:%Y-%m-%d %H:%M} UTC"
+            f" by {other.resolved_by}: {other.resolution or 'it is not said how'}",
+            {"group_id": str(other.id), "resolved_by": other.resolved_by, "letters": other.letters},
         )
 
 
@@ -78,42 +78,44 @@ def _requeued_before(engine: Engine, group: Group) -> Iterator[Suggestion]:
         return
     total = ended.succeeded + ended.failed
     share = ended.succeeded / total
-    told = "sending them back has helped" if share >= 0.5 else "sending them back has not helped"
+    experience = "sending them back has helped" if share >= 0.5 else "sending them back has not helped"
     yield Suggestion(
         "requeued_before",
         f"{total} letters of this group were sent back before, {ended.succeeded} went well"
-        f" ({share:.0%}): {told}",
+        f" ({share:.0%}): {experience}",
         {"requeued": total, "succeeded": ended.succeeded},
     )
 
 
 def _deploys(engine: Engine, group: Group) -> Iterator[Suggestion]:
-    for one in group_evidence.deploys(engine.database, group.first_at - _DEPLOY_BEFORE, group.first_at):
-        minutes = (group.first_at - one.since).total_seconds() / 60
+    for deploy in group_evidence.deploys(engine.database, group.first_at - _DEPLOY_BEFORE, group.first_at):
+        minutes = (group.first_at - deploy.since).total_seconds() / 60
         yield Suggestion(
             "deploy",
-            f"Workers with version {one.version} came up {minutes:.0f} min before the first letter",
-            {"version": one.version, "since": one.since.isoformat()},
+            f"Workers with version {deploy.version} came up {minutes:.0f} min before the first letter",
+            {"version": deploy.version, "since": deploy.since.isoformat()},
         )
 
 
 def _breakers(engine: Engine, group: Group) -> Iterator[Suggestion]:
     earliest = group.first_at - _BREAKER_BEFORE
-    for one in group_evidence.openings(engine.database, group.handler, group.step, earliest, group.last_at):
+    for opening in group_evidence.openings(
+        engine.database, group.handler, group.step, earliest, group.last_at
+    ):
         yield Suggestion(
             "breaker",
-            f"The breaker of {one.name} opened at {one.at:%Y-%m-%d %H:%M} UTC:"
-            f" {one.reason or 'no reason given'}",
-            {"breaker": one.name, "at": one.at.isoformat()},
+            f"The breaker of {opening.name} opened at {opening.at:%Y-%m-%d %H:%M} UTC:"
+            f" {opening.reason or 'no reason given'}",
+            {"breaker": opening.name, "at": opening.at.isoformat()},
         )
 
 
 def _one_host(engine: Engine, group: Group) -> Iterator[Suggestion]:
-    found = group_evidence.hosts(engine.database, group.id)
-    letters = sum(found.values())
-    if len(found) != 1 or letters < _ENOUGH:
+    hosts = group_evidence.hosts(engine.database, group.id)
+    letters = sum(hosts.values())
+    if len(hosts) != 1 or letters < _ENOUGH:
         return
-    [host] = found
+    [host] = hosts
     if not host:  # of a letter that no worker saw
         return
     queue = _queue_of(engine, group)
@@ -142,12 +144,12 @@ def _common_input(engine: Engine, group: Group) -> Iterator[Suggestion]:
         return
     well = group_evidence.inputs_that_went_well(engine.database, group.namespace, group.template)
     shown = redact_json(common, engine.settings.redact_keys)
-    told = 0
+    shown_fields = 0
     for name, value in common.items():
-        alike = sum(isinstance(one, dict) and _same(one.get(name), value) for one in well)
-        if not well or alike * 2 > len(well) or told == _FIELDS:
+        alike = sum(isinstance(input_, dict) and _same(input_.get(name), value) for input_ in well)
+        if not well or alike * 2 > len(well) or shown_fields == _FIELDS:
             continue
-        told += 1
+        shown_fields += 1
         yield Suggestion(
             "input",
             f"All of the last {len(failed)} letters have {name} = {shown[name]!r} in their input;"
@@ -158,7 +160,7 @@ def _common_input(engine: Engine, group: Group) -> Iterator[Suggestion]:
 
 def _shared(inputs: Sequence[Any]) -> dict[str, Any]:
     """Return the plain fields that have the same value in all inputs."""
-    if not inputs or not all(isinstance(one, dict) for one in inputs):
+    if not inputs or not all(isinstance(input_, dict) for input_ in inputs):
         return {}
     first = inputs[0]
     return {
@@ -167,10 +169,10 @@ def _shared(inputs: Sequence[Any]) -> dict[str, Any]:
         if isinstance(value, str | int | float | bool)
         # Masked values look the same whatever they hide.
         and not (isinstance(value, str) and MASK in value)
-        and all(_same(one.get(name), value) for one in inputs)
+        and all(_same(input_.get(name), value) for input_ in inputs)
     }
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(left: Any, right: Any) -> bool:
     # In JSON, unlike in Python, 1 and true are two values.
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+    return left == right and isinstance(left, bool) == isinstance(right, bool)

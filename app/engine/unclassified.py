@@ -18,7 +18,7 @@ def list_unknown(queue: RunQueue, counted: Sequence[EndedBadly]) -> None:
     if isinstance(done, str):
         log("failure.uncounted", count=len(unknown), error=done)
         return
-    error_of = {one.fingerprint: one.error_class for one in unknown}
+    error_of = {failure.fingerprint: failure.error_class for failure in unknown}
     for fingerprint, count in done.items():
         log("failure.unclassified", fingerprint=fingerprint, error=error_of[fingerprint], count=count)
 

@@ -46,13 +46,13 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_seconds: flo
             answer = connection.getresponse()
             if late.is_set():  # Half an answer looks like a whole one once the line is cut.
                 raise TimeoutError
-            told = _piece(answer)
+            text = _piece(answer)
     except (OSError, http.client.HTTPException, UnicodeError) as error:
         if late.is_set() or isinstance(error, TimeoutError):
             return TryAgain(f"no answer within {timeout_seconds:g} s")
         return TryAgain(scrubbed(f"{type(error).__name__}: {error}", url))
     after = parse_retry_after(answer.getheader("retry-after"), datetime.now(UTC))
-    return judge(answer.status, scrubbed(told, url), after)
+    return judge(answer.status, scrubbed(text, url), after)
 
 
 def scrubbed(text: str, url: str) -> str:

@@ -13,7 +13,7 @@ EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
 """No real UUIDv7 is older than this: a machine without a clock of its own begins in 1970 or 2000."""
 
 
-def workflow_id(given: UUID | None, position: int) -> UUID:
+def workflow_id(wanted: UUID | None, position: int) -> UUID:
     """Return a workflow id: a new one, or the given one, whose time must be near ours.
 
     `position`: of the workflow among those submitted together, for the error.
@@ -22,19 +22,19 @@ def workflow_id(given: UUID | None, position: int) -> UUID:
         InputInvalid: it is no UUIDv7, or of a time that cannot be.
     """
     made = new_id()
-    if given is None:
+    if wanted is None:
         return made
     wrong = None
-    if given.version != 7:
-        wrong = f"of version {given.version}: ids are UUIDv7, which sort by time"
-    elif instant_of(given) > instant_of(made) + CLOCKS_DIFFER:
-        wrong = f"of {instant_of(given):%Y-%m-%d}, which is to come"
-    elif instant_of(given) < EARLIEST:
-        wrong = f"of {instant_of(given):%Y-%m-%d}, when there were none"
+    if wanted.version != 7:
+        wrong = f"of version {wanted.version}: ids are UUIDv7, which sort by time"
+    elif instant_of(wanted) > instant_of(made) + CLOCKS_DIFFER:
+        wrong = f"of {instant_of(wanted):%Y-%m-%d}, which is to come"
+    elif instant_of(wanted) < EARLIEST:
+        wrong = f"of {instant_of(wanted):%Y-%m-%d}, when there were none"
     if wrong is not None:
         raise InputInvalid(
-            f"id {given} is {wrong}",
+            f"id {wanted} is {wrong}",
             hint="make ids with a clock that is right: they say where a workflow is stored",
             details={"position": position},
         )
-    return given
+    return wanted

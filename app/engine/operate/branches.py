@@ -52,7 +52,7 @@ def skip_step(engine: Engine, workflow_id: UUID, step: str, who: Who) -> Decided
             operation.connection,
             workflow_id,
             names,
-            [str(one) for one in LIVE_STEP],
+            [str(state) for state in LIVE_STEP],
             ("skip", StepState.RESOLVED_MANUALLY),
             by=operation.who.by,
             reason=operation.who.reason,

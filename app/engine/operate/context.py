@@ -195,11 +195,11 @@ def refuse_held(operation: Operation, step: str) -> None:
         return
     name, state = gating
     if state is BreakerState.CLOSED:
-        told, verb = "lets go of what it held in turn", "to let all of it out at once: remand breaker reset"
+        why, verb = "lets go of what it held in turn", "to let all of it out at once: remand breaker reset"
     else:
-        told, verb = f"is {state}", "to let it go: remand breaker close"
+        why, verb = f"is {state}", "to let it go: remand breaker close"
     raise HeldByBreaker(
-        f"step {step!r} cannot be retried now: the breaker of {name} {told}",
+        f"step {step!r} cannot be retried now: the breaker of {name} {why}",
         hint=f"{verb} {shlex.quote(name)}",
         details={
             "workflow_id": str(operation.workflow.id),

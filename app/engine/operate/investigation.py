@@ -75,7 +75,7 @@ def label_letter(
     wanted, unwanted = check_labels(add), set(remove)
 
     def change(letter: DeadLetter, _: datetime) -> dict[str, Any]:
-        kept = [one for one in letter.labels if one not in unwanted]
+        kept = [label for label in letter.labels if label not in unwanted]
         return {"labels": check_labels([*kept, *wanted])}
 
     return _change(engine, letter_id, who, "label", change, also_closed=True)
@@ -93,7 +93,7 @@ def link_letter(
     wanted, unwanted = check_links(add), set(remove)
 
     def change(letter: DeadLetter, _: datetime) -> dict[str, Any]:
-        kept = [one for one in letter.links if one not in unwanted]
+        kept = [link for link in letter.links if link not in unwanted]
         return {"links": check_links([*kept, *wanted])}
 
     return _change(engine, letter_id, who, "link", change, also_closed=True)
@@ -141,13 +141,13 @@ def _change(
         changed = {name: value for name, value in values.items() if getattr(letter, name) != value}
         if changed:
             dead_letters.change_letter(connection, letter.id, **changed)
-            told = [name for name in changed if name != "claimed_at"]
+            recorded = [name for name in changed if name != "claimed_at"]
             Operation(connection, workflow, who, now).record(
                 f"dead_letter.{verb}",
                 kind="dead_letter",
                 subject=letter.id,
-                before={name: getattr(letter, name) for name in told},
-                after={name: changed[name] for name in told},
+                before={name: getattr(letter, name) for name in recorded},
+                after={name: changed[name] for name in recorded},
             )
     after = changed.get("status", letter.status)
     if changed:

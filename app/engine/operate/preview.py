@@ -74,7 +74,7 @@ def preview(engine: Engine, workflow_id: UUID, verb: Callable[[Engine], object])
         for name, step in steps_after.items()
         if step.state != steps_before[name].state
     )
-    again = tuple(one.step for one in changes if one.after in _STARTED_AGAIN)
+    again = tuple(change.step for change in changes if change.after in _STARTED_AGAIN)
     return Preview(
         before,
         after,
@@ -88,7 +88,7 @@ def preview(engine: Engine, workflow_id: UUID, verb: Callable[[Engine], object])
 
 
 def _look(database: Database, workflow_id: UUID) -> tuple[str, dict[str, Step], UUID | None]:
-    steps = {one.name: one for one in steps_of(database, workflow_id)}
+    steps = {step.name: step for step in steps_of(database, workflow_id)}
     with database.begin() as connection:
         letter = dead_letters.open_letter_of(connection, workflow_id)
     return str(get_workflow(database, workflow_id).state), steps, None if letter is None else letter.id
@@ -96,7 +96,7 @@ def _look(database: Database, workflow_id: UUID) -> tuple[str, dict[str, Step], 
 
 def _behind(steps: dict[str, Step], again: tuple[str, ...]) -> tuple[str, ...]:
     parents = {name: list(step.depends_on) for name, step in steps.items()}
-    follow = {name for one in again for name in descendants(parents, one)}
+    follow = {name for started in again for name in descendants(parents, started)}
     return tuple(
         name
         for name, step in steps.items()

@@ -41,43 +41,45 @@ class Done:
         return self.sent + self.succeeded
 
 
-def act(engine: Engine, connection: Connection, one: Redrive, ids: Sequence[UUID]) -> Done:
+def act(engine: Engine, connection: Connection, redrive: Redrive, ids: Sequence[UUID]) -> Done:
     """Apply the verb to waiting letters. Transaction: joins the one that holds the redrive."""
-    if one.verb is RedriveVerb.REQUEUE:
-        return _requeue(engine, connection, one, ids)
-    return _one_by_one(engine, connection, one, ids)
+    if redrive.verb is RedriveVerb.REQUEUE:
+        return _requeue(engine, connection, redrive, ids)
+    return _one_by_one(engine, connection, redrive, ids)
 
 
-def who_of(one: Redrive) -> Who:
+def who_of(redrive: Redrive) -> Who:
     """Return in whose name a redrive acts."""
-    assert one.started_by is not None
-    return Who(one.started_by, one.reason, one.via or "sweep")
+    assert redrive.started_by is not None
+    return Who(redrive.started_by, redrive.reason, redrive.via or "sweep")
 
 
-def _requeue(engine: Engine, connection: Connection, one: Redrive, ids: Sequence[UUID]) -> Done:
-    who = who_of(one)
+def _requeue(engine: Engine, connection: Connection, redrive: Redrive, ids: Sequence[UUID]) -> Done:
+    who = who_of(redrive)
     answer = redrive_items.requeue_letters(
         connection,
         ids,
         by=who.by,
         reason=who.reason,
         via=who.via,
-        redrive_id=one.id,
-        include_claimed=one.include_claimed,
-        queue=one.queue,
-        priority=one.priority,
+        redrive_id=redrive.id,
+        include_claimed=redrive.include_claimed,
+        queue=redrive.queue,
+        priority=redrive.priority,
         now=engine.clock.fixed(),
     )
     at = answer.at or engine.now(connection)
     gone = _gone(ids, {*answer.sent, *answer.skipped})
-    mark(connection, one.id, ItemState.SENT, answer.sent, now=at)
-    mark(connection, one.id, ItemState.SKIPPED, {**answer.skipped, **gone}, reasons=True, now=at)
+    mark(connection, redrive.id, ItemState.SENT, answer.sent, now=at)
+    mark(connection, redrive.id, ItemState.SKIPPED, {**answer.skipped, **gone}, reasons=True, now=at)
     skipped = len(answer.skipped) + len(gone)
     return Done(at, sent=len(answer.sent), skipped=skipped, queues=answer.queues)
 
 
 def _gone(ids: Sequence[UUID], answered: set[UUID]) -> dict[UUID, str]:
-    return dict.fromkeys((one for one in ids if one not in answered), "the letter is no longer there")
+    return dict.fromkeys(
+        (letter_id for letter_id in ids if letter_id not in answered), "the letter is no longer there"
+    )
 
 
 _Single = Callable[[Engine, UUID, Who], Decided]
@@ -88,12 +90,12 @@ _SINGLE: dict[RedriveVerb, tuple[_Single, DeadLetterStatus]] = {
 }
 
 
-def _one_by_one(engine: Engine, connection: Connection, one: Redrive, ids: Sequence[UUID]) -> Done:
+def _one_by_one(engine: Engine, connection: Connection, redrive: Redrive, ids: Sequence[UUID]) -> Done:
     done: list[UUID] = []
     skipped: dict[UUID, str] = {}
     for letter_id in ids:
         try:
-            why = _single(engine, one, letter_id)
+            why = _single(engine, redrive, letter_id)
         except Busy:
             continue  # Others hold it just now: it still waits, and the next sweep takes it up.
         if why is None:
@@ -101,23 +103,25 @@ def _one_by_one(engine: Engine, connection: Connection, one: Redrive, ids: Seque
         else:
             skipped[letter_id] = why
     at = engine.now(connection)
-    mark(connection, one.id, ItemState.SUCCEEDED, {key: [] for key in done}, now=at)
-    mark(connection, one.id, ItemState.SKIPPED, skipped, reasons=True, now=at)
+    mark(connection, redrive.id, ItemState.SUCCEEDED, {key: [] for key in done}, now=at)
+    mark(connection, redrive.id, ItemState.SKIPPED, skipped, reasons=True, now=at)
     return Done(at, succeeded=len(done), skipped=len(skipped))
 
 
-def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
+def _single(engine: Engine, redrive: Redrive, letter_id: UUID) -> str | None:
     """Apply the verb to one letter; return why not, None if it was applied. Raises Busy."""
-    verb, closes_as = _SINGLE[one.verb]
+    verb, closes_as = _SINGLE[redrive.verb]
     try:
         letter = dead_letters.get_dead_letter(engine.database, letter_id)
         if not letter.status.is_open:
             return (
-                None if _by_us(letter, one, closes_as) else f"closed as {letter.status} by {letter.closed_by}"
+                None
+                if _by_us(letter, redrive, closes_as)
+                else f"closed as {letter.status} by {letter.closed_by}"
             )
-        if letter.claimed_by not in (None, one.started_by) and not one.include_claimed:
+        if letter.claimed_by not in (None, redrive.started_by) and not redrive.include_claimed:
             return f"claimed by {letter.claimed_by}"
-        verb(engine, letter_id, who_of(one))
+        verb(engine, letter_id, who_of(redrive))
     except NotFound:
         return "the letter is no longer there"
     except Busy:
@@ -127,9 +131,9 @@ def _single(engine: Engine, one: Redrive, letter_id: UUID) -> str | None:
     return None
 
 
-def _by_us(letter: dead_letters.DeadLetter, one: Redrive, closes_as: DeadLetterStatus) -> bool:
+def _by_us(letter: dead_letters.DeadLetter, redrive: Redrive, closes_as: DeadLetterStatus) -> bool:
     """Return whether this redrive closed the letter, and its sweep died before recording that."""
     assert letter.closed_at is not None
-    assert one.started_at is not None
-    ours = (letter.status, letter.closed_by) == (closes_as, one.started_by)
-    return ours and letter.closed_at >= one.started_at
+    assert redrive.started_at is not None
+    ours = (letter.status, letter.closed_by) == (closes_as, redrive.started_by)
+    return ours and letter.closed_at >= redrive.started_at

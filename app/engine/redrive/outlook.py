@@ -87,7 +87,7 @@ class Forecast:
     @property
     def expected_share(self) -> float | None:
         """Share expected to succeed, by how requeues of each group ended; None: none was requeued."""
-        known = [(one.letters, one.share) for one in self.groups if one.share is not None]
+        known = [(group.letters, group.share) for group in self.groups if group.share is not None]
         letters = sum(count for count, _ in known)
         return sum(count * share for count, share in known) / letters if letters else None
 
@@ -97,8 +97,8 @@ class Forecast:
             "letters": self.letters,
             "sampled": self.sampled,
             "expected_share": self.expected_share,
-            "checks": [{**asdict(one), "is_fine": one.is_fine} for one in self.checks],
-            "groups": [{**asdict(one), "share": one.share} for one in self.groups],
+            "checks": [{**asdict(check), "is_fine": check.is_fine} for check in self.checks],
+            "groups": [{**asdict(group), "share": group.share} for group in self.groups],
             "more_groups": self.more_groups,
         }
 
@@ -109,9 +109,9 @@ def forecast(engine: Engine, redrive_id: UUID) -> Forecast:
     Raises:
         RedriveNotFound: none has that id.
     """
-    one = redrives.get_redrive(engine.database, redrive_id)
+    redrive = redrives.get_redrive(engine.database, redrive_id)
     with engine.database.begin() as connection:
-        kinds = facts.kinds(connection, redrive_id, one.started_by or one.planned_by)
+        kinds = facts.kinds(connection, redrive_id, redrive.started_by or redrive.planned_by)
         letters = sum(kind.letters for kind in kinds)
         every = max(1, -(-letters // SAMPLE))
         seen = facts.sample(connection, redrive_id, every)
@@ -119,10 +119,10 @@ def forecast(engine: Engine, redrive_id: UUID) -> Forecast:
         ended = facts.requeues_ended(connection, list(groups)[:GROUPS], NEWEST)
         checks = (
             _closed(kinds, letters),
-            _claimed(one, kinds, letters),
+            _claimed(redrive, kinds, letters),
             _elsewhere(connection, redrive_id, letters),
             *_of_templates(connection, kinds, letters),
-            _queues(engine, connection, one, kinds, letters),
+            _queues(engine, connection, redrive, kinds, letters),
         )
     shares = []
     for group_id, (count, kind) in list(groups.items())[:GROUPS]:
@@ -144,30 +144,32 @@ def _largest(kinds: Iterable[Kind]) -> dict[UUID, tuple[int, Kind]]:
     for kind in kinds:
         count, first = counts.get(kind.group_id, (0, kind))
         counts[kind.group_id] = (count + kind.letters, first)
-    return dict(sorted(counts.items(), key=lambda one: -one[1][0]))
+    return dict(sorted(counts.items(), key=lambda entry: -entry[1][0]))
 
 
 def _closed(kinds: Sequence[Kind], letters: int) -> Check:
-    examples = [Example(one.closed_example, "closed by now") for one in kinds if one.closed_example]
-    against = sum(one.closed for one in kinds)
+    examples = [Example(kind.closed_example, "closed by now") for kind in kinds if kind.closed_example]
+    against = sum(kind.closed for kind in kinds)
     return _check("open", "is it still open?", letters, against, examples)
 
 
-def _claimed(one: Redrive, kinds: Sequence[Kind], letters: int) -> Check:
-    told = "claimed by somebody else: " + ("sent all the same" if one.include_claimed else "will be skipped")
-    examples = [Example(kind.claimed_example, told) for kind in kinds if kind.claimed_example]
+def _claimed(redrive: Redrive, kinds: Sequence[Kind], letters: int) -> Check:
+    why = "claimed by somebody else: " + (
+        "sent all the same" if redrive.include_claimed else "will be skipped"
+    )
+    examples = [Example(kind.claimed_example, why) for kind in kinds if kind.claimed_example]
     against = sum(kind.claimed for kind in kinds)
     return _check("unclaimed", "is nobody else at it?", letters, against, examples)
 
 
 def _elsewhere(connection: Connection, redrive_id: UUID, letters: int) -> Check:
-    found = facts.elsewhere(connection, redrive_id)
+    others = facts.elsewhere(connection, redrive_id)
     examples = [
         Example(other.example, f"redrive {other.redrive_id}, started by {other.by}, has it ({other.state})")
-        for other in found
+        for other in others
     ]
     return _check(
-        "redrive", "is it in no other redrive?", letters, sum(one.letters for one in found), examples
+        "redrive", "is it in no other redrive?", letters, sum(other.letters for other in others), examples
     )
 
 
@@ -198,22 +200,28 @@ def _of_templates(connection: Connection, kinds: Sequence[Kind], letters: int) -
 
 
 def _queues(
-    engine: Engine, connection: Connection, one: Redrive, kinds: Sequence[Kind], letters: int
+    engine: Engine, connection: Connection, redrive: Redrive, kinds: Sequence[Kind], letters: int
 ) -> Check:
-    queue_of = {id(kind): one.queue or kind.queue for kind in kinds}
+    queue_of = {id(kind): redrive.queue or kind.queue for kind in kinds}
     since = engine.now(connection) - timedelta(seconds=engine.settings.worker_silent_after_seconds)
     at_rest = facts.queues_at_rest(connection, sorted(set(queue_of.values())), since)
-    found = [(kind, at_rest[queue_of[id(kind)]]) for kind in kinds if queue_of[id(kind)] in at_rest]
-    return _by_kind("queue", "does a live worker take from its queue?", letters, found)
+    unheard = [(kind, at_rest[queue_of[id(kind)]]) for kind in kinds if queue_of[id(kind)] in at_rest]
+    return _by_kind("queue", "does a live worker take from its queue?", letters, unheard)
 
 
 def _of_workflows(engine: Engine, seen: Sequence[Sampled]) -> tuple[Check, ...]:
-    gone = [Example(one.letter_id, "its workflow is no longer there") for one in seen if one.gone]
-    held = [Example(one.letter_id, "its workflow is paused") for one in seen if one.paused]
+    gone = [Example(letter.letter_id, "its workflow is no longer there") for letter in seen if letter.gone]
+    held = [Example(letter.letter_id, "its workflow is paused") for letter in seen if letter.paused]
     taken = [
-        Example(one.letter_id, "another workflow has its identity") for one in seen if one.identity_taken
+        Example(letter.letter_id, "another workflow has its identity")
+        for letter in seen
+        if letter.identity_taken
     ]
-    invalid = [Example(one.letter_id, why) for one in seen if not one.gone and (why := _invalid(engine, one))]
+    invalid = [
+        Example(letter.letter_id, why)
+        for letter in seen
+        if not letter.gone and (why := _invalid(engine, letter))
+    ]
     asked = len(seen)
     return (
         _check("workflow", "is its workflow there?", asked, len(gone), gone),
@@ -223,20 +231,20 @@ def _of_workflows(engine: Engine, seen: Sequence[Sampled]) -> tuple[Check, ...]:
     )
 
 
-def _invalid(engine: Engine, one: Sampled) -> str | None:
+def _invalid(engine: Engine, letter: Sampled) -> str | None:
     try:
-        template = engine.templates.find(one.ref).template
-        validate_input(template, one.input, engine.settings.input_max_bytes)
+        template = engine.templates.find(letter.ref).template
+        validate_input(template, letter.input, engine.settings.input_max_bytes)
     except TemplateNotFound:
-        return f"template {one.ref} is no longer there"
+        return f"template {letter.ref} is no longer there"
     except BadInput as problem:
         return problem.message
     return None
 
 
-def _by_kind(name: str, question: str, letters: int, found: Sequence[tuple[Kind, str]]) -> Check:
-    examples = [Example(kind.example, why) for kind, why in found]
-    return _check(name, question, letters, sum(kind.letters for kind, _ in found), examples)
+def _by_kind(name: str, question: str, letters: int, against: Sequence[tuple[Kind, str]]) -> Check:
+    examples = [Example(kind.example, why) for kind, why in against]
+    return _check(name, question, letters, sum(kind.letters for kind, _ in against), examples)
 
 
 def _check(name: str, question: str, asked: int, against: int, examples: Sequence[Example]) -> Check:

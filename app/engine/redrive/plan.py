@@ -117,18 +117,18 @@ def _check(options: Options) -> None:
 
 
 def _problems(options: Options) -> list[str]:
-    found = []
+    problems = []
     if any(size < 1 for size in options.canary) or len(options.canary) > _MOST_STAGES:
-        found.append(f"a canary is 1 letter or more, in {_MOST_STAGES} stages at most, such as 1,10")
+        problems.append(f"a canary is 1 letter or more, in {_MOST_STAGES} stages at most, such as 1,10")
     if not 0 < options.success_share <= 1:
-        found.append(f"success share {options.success_share:g} is not above 0 and up to 1")
+        problems.append(f"success share {options.success_share:g} is not above 0 and up to 1")
     if options.rate_per_second is not None and not 0.001 <= options.rate_per_second <= 100_000:
-        found.append(f"rate {options.rate_per_second:g} is not 0.001 to 100000 letters a second")
+        problems.append(f"rate {options.rate_per_second:g} is not 0.001 to 100000 letters a second")
     if options.priority is not None and not 0 <= options.priority <= 9:
-        found.append(f"priority {options.priority} is not 0 to 9")
+        problems.append(f"priority {options.priority} is not 0 to 9")
     if options.queue is not None and (not options.queue.strip() or options.queue in BUILT_IN[1:]):
-        found.append(f"queue {options.queue!r} is none that steps can run in")
+        problems.append(f"queue {options.queue!r} is none that steps can run in")
     steps_only = options.queue is not None or options.priority is not None
     if steps_only and options.verb is not RedriveVerb.REQUEUE:
-        found.append(f"queue and priority are for requeue: {options.verb} sends no step back")
-    return found
+        problems.append(f"queue and priority are for requeue: {options.verb} sends no step back")
+    return problems

@@ -38,9 +38,9 @@ class Progress:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as CLI and API show it."""
-        told = asdict(self.redrive)
+        fields = asdict(self.redrive)
         return {
-            **told,
+            **fields,
             "success_share_so_far": self.success_share,
             "per_second": round(self.per_second, 2),
             "eta_seconds": self.eta_seconds,
@@ -55,15 +55,15 @@ def progress(engine: Engine, redrive_id: UUID) -> Progress:
     Raises:
         RedriveNotFound: none has that id.
     """
-    one = redrives.get_redrive(engine.database, redrive_id)
+    redrive = redrives.get_redrive(engine.database, redrive_id)
     with engine.database.begin() as connection:
         now = engine.now(connection)
         sent = redrive_items.sent_lately(connection, redrive_id, now, RATE_SECONDS)
-        errors = redrive_items.new_errors(connection, redrive_id) if one.failed else []
-        held = waits(engine, connection, one, now)
+        errors = redrive_items.new_errors(connection, redrive_id) if redrive.failed else []
+        held = waits(engine, connection, redrive, now)
     per_second = 0.0
-    if one.started_at is not None and one.state not in OVER:
-        seconds = min(RATE_SECONDS, max(1.0, (now - one.started_at).total_seconds()))
+    if redrive.started_at is not None and redrive.state not in OVER:
+        seconds = min(RATE_SECONDS, max(1.0, (now - redrive.started_at).total_seconds()))
         per_second = sent / seconds
-    moving = one.state is RedriveState.RUNNING and one.waiting > 0 and per_second > 0
-    return Progress(one, per_second, one.waiting / per_second if moving else None, errors, held)
+    moving = redrive.state is RedriveState.RUNNING and redrive.waiting > 0 and per_second > 0
+    return Progress(redrive, per_second, redrive.waiting / per_second if moving else None, errors, held)

@@ -58,134 +58,146 @@ def advance(engine: Engine, redrive_id: UUID) -> Advanced:
     Transaction: own. Idempotent: what was sent is no longer waiting.
     """
     with engine.database.begin() as connection:
-        one = redrives.lock_redrive(connection, redrive_id, wait=False)
-        if one is None or one.state not in ACTIVE:
+        redrive = redrives.lock_redrive(connection, redrive_id, wait=False)
+        if redrive is None or redrive.state not in ACTIVE:
             return Advanced()
         now = engine.now(connection)
-        turned = _pending(engine, connection, one, now)
+        turned = _pending(engine, connection, redrive, now)
         if turned is None:
-            one = _follow(connection, one, now)
-            turned = _decide(engine, connection, one, now)
+            redrive = _follow(connection, redrive, now)
+            turned = _decide(engine, connection, redrive, now)
     engine.bell.ring(turned.queues)
     _tell(redrive_id, turned)
     return turned
 
 
-def _pending(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> Advanced | None:
-    if one.state is not RedriveState.PENDING:
+def _pending(engine: Engine, connection: Connection, redrive: Redrive, now: datetime) -> Advanced | None:
+    if redrive.state is not RedriveState.PENDING:
         return None
-    if one.not_before is not None and now < one.not_before:
+    if redrive.not_before is not None and now < redrive.not_before:
         return Advanced()
-    if one.code_version is not None:
+    if redrive.code_version is not None:
         since = now - timedelta(seconds=engine.settings.worker_gone_after_seconds)
-        live, others = redrives.workers_running(connection, one.code_version, since)
+        live, others = redrives.workers_running(connection, redrive.code_version, since)
         if live == 0 or others > 0:
             return Advanced()
-    return _moved(connection, one, stage_state(one, one.stage), now)
+    return _moved(connection, redrive, stage_state(redrive, redrive.stage), now)
 
 
-def _follow(connection: Connection, one: Redrive, now: datetime) -> Redrive:
-    if one.sent == 0:
-        return one
-    seen = redrive_items.follow(connection, one.id, one.followed, FOLLOWED, now)
+def _follow(connection: Connection, redrive: Redrive, now: datetime) -> Redrive:
+    if redrive.sent == 0:
+        return redrive
+    seen = redrive_items.follow(connection, redrive.id, redrive.followed, FOLLOWED, now)
     redrives.change_redrive(
         connection,
-        one.id,
+        redrive.id,
         followed=seen.last if seen.looked == FOLLOWED else 0,
-        sent=one.sent - seen.succeeded - seen.failed,
-        succeeded=one.succeeded + seen.succeeded,
-        failed=one.failed + seen.failed,
-        stage_succeeded=one.stage_succeeded + seen.succeeded,
-        stage_failed=one.stage_failed + seen.failed,
+        sent=redrive.sent - seen.succeeded - seen.failed,
+        succeeded=redrive.succeeded + seen.succeeded,
+        failed=redrive.failed + seen.failed,
+        stage_succeeded=redrive.stage_succeeded + seen.succeeded,
+        stage_failed=redrive.stage_failed + seen.failed,
     )
-    return redrives.read_locked(connection, one.id)
+    return redrives.read_locked(connection, redrive.id)
 
 
-def _decide(engine: Engine, connection: Connection, one: Redrive, now: datetime) -> Advanced:
-    move = next_move(one.standing, now, engine.settings.redrive_wait_seconds)
+def _decide(engine: Engine, connection: Connection, redrive: Redrive, now: datetime) -> Advanced:
+    move = next_move(redrive.standing, now, engine.settings.redrive_wait_seconds)
     match move:
         case Send(at_most):
-            return _send(engine, connection, one, at_most, now)
+            return _send(engine, connection, redrive, at_most, now)
         case Follow():
             return Advanced()
         case NextStage():
-            return _moved(connection, one, stage_state(one, one.stage + 1), now, **next_stage(one))
+            return _moved(
+                connection, redrive, stage_state(redrive, redrive.stage + 1), now, **next_stage(redrive)
+            )
         case Stop(why):
-            return _stop(engine, connection, one, why, now)
+            return _stop(engine, connection, redrive, why, now)
         case Finish(unknown):
-            return _finish(connection, one, unknown, now)
+            return _finish(connection, redrive, unknown, now)
         case _:
             assert_never(move)
 
 
 def _send(
-    engine: Engine, connection: Connection, one: Redrive, at_most: int | None, now: datetime
+    engine: Engine, connection: Connection, redrive: Redrive, at_most: int | None, now: datetime
 ) -> Advanced:
-    limit = engine.settings.redrive_batch_size if one.verb is RedriveVerb.REQUEUE else SINGLE_BATCH
+    limit = engine.settings.redrive_batch_size if redrive.verb is RedriveVerb.REQUEUE else SINGLE_BATCH
     if at_most is not None:
         limit = min(limit, at_most)
-    paced = None if one.rate_per_second is None else pace(one.rate_per_second, one.paced_at, now)
+    paced = None if redrive.rate_per_second is None else pace(redrive.rate_per_second, redrive.paced_at, now)
     if paced is not None:
         limit = min(limit, paced.allowed)
-    ids = redrive_items.next_waiting(connection, one.id, limit) if limit else []
+    ids = redrive_items.next_waiting(connection, redrive.id, limit) if limit else []
     if not ids:
         return Advanced()
-    done = act(engine, connection, one, ids)
-    _count(connection, one, done, paced)
-    fields = {"verb": one.verb, "sent": done.acted, "skipped": done.skipped}
+    done = act(engine, connection, redrive, ids)
+    _count(connection, redrive, done, paced)
+    fields = {"verb": redrive.verb, "sent": done.acted, "skipped": done.skipped}
     dealt_with = done.acted + done.skipped
     if not dealt_with:
         return Advanced()  # Others hold all of them: the next sweep tries again.
     return Advanced(dealt_with, again=True, queues=tuple(done.queues), event=("redrive.sent", fields))
 
 
-def _count(connection: Connection, one: Redrive, done: Done, paced: RateAllowance | None) -> None:
+def _count(connection: Connection, redrive: Redrive, done: Done, paced: RateAllowance | None) -> None:
     dealt_with = done.acted + done.skipped
     values: dict[str, Any] = {
-        "waiting": one.waiting - dealt_with,
-        "sent": one.sent + done.sent,
-        "succeeded": one.succeeded + done.succeeded,
-        "skipped": one.skipped + done.skipped,
-        "stage_sent": one.stage_sent + done.acted,
-        "stage_succeeded": one.stage_succeeded + done.succeeded,
+        "waiting": redrive.waiting - dealt_with,
+        "sent": redrive.sent + done.sent,
+        "succeeded": redrive.succeeded + done.succeeded,
+        "skipped": redrive.skipped + done.skipped,
+        "stage_sent": redrive.stage_sent + done.acted,
+        "stage_succeeded": redrive.stage_succeeded + done.succeeded,
     }
     if done.acted:
         values["sent_at"] = done.at
         if paced is not None:
             values["paced_at"] = paced.after(done.acted)
-    redrives.change_redrive(connection, one.id, **values)
+    redrives.change_redrive(connection, redrive.id, **values)
 
 
-def _stop(engine: Engine, connection: Connection, one: Redrive, why: str, now: datetime) -> Advanced:
-    errors = redrive_items.new_errors(connection, one.id)
-    told = "; ".join(f"{new.error} ({new.count}×)" for new in errors)
-    reason = f"{why}: {told}" if told else why
-    turned = _moved(connection, one, RedriveState.STOPPED, now, stop_reason=reason)
+def _stop(engine: Engine, connection: Connection, redrive: Redrive, why: str, now: datetime) -> Advanced:
+    errors = redrive_items.new_errors(connection, redrive.id)
+    new_errors = "; ".join(f"{new.error} ({new.count}×)" for new in errors)
+    reason = f"{why}: {new_errors}" if new_errors else why
+    turned = _moved(connection, redrive, RedriveState.STOPPED, now, stop_reason=reason)
     # The new error may contain text from users' code: it is not sent outside.
-    facts = {"verb": one.verb, "total": one.total, "succeeded": one.succeeded, "failed": one.failed}
-    title = f"redrive of {one.total} letters stopped: {why}"
-    notice = Notice(NotificationKind.REDRIVE_STOPPED, one.id, title, facts, occurrence=now.isoformat())
+    facts = {
+        "verb": redrive.verb,
+        "total": redrive.total,
+        "succeeded": redrive.succeeded,
+        "failed": redrive.failed,
+    }
+    title = f"redrive of {redrive.total} letters stopped: {why}"
+    notice = Notice(NotificationKind.REDRIVE_STOPPED, redrive.id, title, facts, occurrence=now.isoformat())
     enqueue(connection, engine.settings, notice, now)
     return Advanced(event=("redrive.stopped", {"reason": reason}), queues=turned.queues)
 
 
-def _finish(connection: Connection, one: Redrive, unknown: int, now: datetime) -> Advanced:
+def _finish(connection: Connection, redrive: Redrive, unknown: int, now: datetime) -> Advanced:
     why = f"the outcome of {unknown} letters is not known" if unknown else None
-    return _moved(connection, one, RedriveState.FINISHED, now, ended_at=now, stop_reason=why)
+    return _moved(connection, redrive, RedriveState.FINISHED, now, ended_at=now, stop_reason=why)
 
 
 def _moved(
-    connection: Connection, one: Redrive, state: RedriveState, now: datetime, **values: Any
+    connection: Connection, redrive: Redrive, state: RedriveState, now: datetime, **values: Any
 ) -> Advanced:
     """Move the redrive; a change of state goes into the audit log, in the name of the product."""
     changed = {"state": state, "state_since": now, **values}
-    redrives.change_redrive(connection, one.id, **changed)
+    redrives.change_redrive(connection, redrive.id, **changed)
     reason = values.get("stop_reason")
-    if state is one.state:
+    if state is redrive.state:
         return Advanced(again=True)
-    after = {"state": state, "succeeded": one.succeeded, "failed": one.failed, "skipped": one.skipped}
+    after = {
+        "state": state,
+        "succeeded": redrive.succeeded,
+        "failed": redrive.failed,
+        "skipped": redrive.skipped,
+    }
     verb = "redrive.stop" if state is RedriveState.STOPPED else "redrive.move"
-    entry = Entry(verb, "redrive", str(one.id), before={"state": one.state}, after=after)
+    entry = Entry(verb, "redrive", str(redrive.id), before={"state": redrive.state}, after=after)
     audit.record(connection, entry, by=SYSTEM, via="sweep", reason=reason, now=now)
     fields = {"state": state, "by": SYSTEM, "reason": reason}
     return Advanced(again=state in ACTIVE, event=("redrive.moved", fields))
@@ -194,17 +206,17 @@ def _moved(
 def _tell(redrive_id: UUID, turned: Advanced) -> None:
     named = str(redrive_id)
     match turned.event:
-        case ("redrive.sent", told):
+        case ("redrive.sent", fields):
             log(
                 "redrive.sent",
                 redrive_id=named,
-                verb=told["verb"],
-                sent=told["sent"],
-                skipped=told["skipped"],
+                verb=fields["verb"],
+                sent=fields["sent"],
+                skipped=fields["skipped"],
             )
-        case ("redrive.stopped", told):
-            log("redrive.stopped", redrive_id=named, reason=told["reason"])
-        case ("redrive.moved", told):
-            log("redrive.moved", redrive_id=named, state=told["state"], by=SYSTEM, reason=told["reason"])
+        case ("redrive.stopped", fields):
+            log("redrive.stopped", redrive_id=named, reason=fields["reason"])
+        case ("redrive.moved", fields):
+            log("redrive.moved", redrive_id=named, state=fields["state"], by=SYSTEM, reason=fields["reason"])
         case _:
             pass

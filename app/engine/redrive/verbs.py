@@ -36,10 +36,10 @@ def start(engine: Engine, redrive_id: UUID, who: Who) -> Redrive:
         IllegalMove: it was cancelled.
     """
 
-    def change(one: Redrive, now: datetime) -> dict[str, Any]:
-        reason = who.reason or one.reason
+    def change(redrive: Redrive, now: datetime) -> dict[str, Any]:
+        reason = who.reason or redrive.reason
         return {
-            "state": _begins_in(one),
+            "state": _begins_in(redrive),
             "started_at": now,
             "started_by": who.by,
             "via": who.via,
@@ -79,10 +79,14 @@ def resume(engine: Engine, redrive_id: UUID, who: Who) -> Redrive:
         IllegalMove: it is over, or was never started.
     """
 
-    def change(one: Redrive, _: datetime) -> dict[str, Any]:
-        if one.state is RedriveState.STOPPED:
-            return {"state": stage_state(one, one.stage + 1), "stop_reason": None, **next_stage(one)}
-        state = _begins_in(one) if one.sent_at is None else stage_state(one, one.stage)
+    def change(redrive: Redrive, _: datetime) -> dict[str, Any]:
+        if redrive.state is RedriveState.STOPPED:
+            return {
+                "state": stage_state(redrive, redrive.stage + 1),
+                "stop_reason": None,
+                **next_stage(redrive),
+            }
+        state = _begins_in(redrive) if redrive.sent_at is None else stage_state(redrive, redrive.stage)
         return {"state": state, "stop_reason": None}
 
     return _move(engine, redrive_id, who, "resume", from_states=_AT_REST, already=ACTIVE, change=change)
@@ -104,19 +108,19 @@ def cancel(engine: Engine, redrive_id: UUID, who: Who) -> Redrive:
     return _move(engine, redrive_id, who, "cancel", from_states=from_states, already=already, change=change)
 
 
-def stage_state(one: Redrive, stage: int) -> RedriveState:
+def stage_state(redrive: Redrive, stage: int) -> RedriveState:
     """Return the state in which a redrive sends a stage."""
-    return RedriveState.CANARY if stage < len(one.canary) else RedriveState.RUNNING
+    return RedriveState.CANARY if stage < len(redrive.canary) else RedriveState.RUNNING
 
 
-def next_stage(one: Redrive) -> dict[str, Any]:
+def next_stage(redrive: Redrive) -> dict[str, Any]:
     """Return the columns with which the next stage begins."""
-    return {"stage": one.stage + 1, "stage_sent": 0, "stage_succeeded": 0, "stage_failed": 0}
+    return {"stage": redrive.stage + 1, "stage_sent": 0, "stage_succeeded": 0, "stage_failed": 0}
 
 
-def _begins_in(one: Redrive) -> RedriveState:
-    waits = one.not_before is not None or one.code_version is not None
-    return RedriveState.PENDING if waits else stage_state(one, one.stage)
+def _begins_in(redrive: Redrive) -> RedriveState:
+    waits = redrive.not_before is not None or redrive.code_version is not None
+    return RedriveState.PENDING if waits else stage_state(redrive, redrive.stage)
 
 
 def _move(
@@ -130,17 +134,17 @@ def _move(
     change: _Change,
 ) -> Redrive:
     with engine.database.begin() as connection:
-        one = redrives.lock_redrive(connection, redrive_id)
-        assert one is not None
-        if one.state in already:
-            return one
-        if one.state not in from_states:
-            raise _illegal(one, verb)
+        redrive = redrives.lock_redrive(connection, redrive_id)
+        assert redrive is not None
+        if redrive.state in already:
+            return redrive
+        if redrive.state not in from_states:
+            raise _illegal(redrive, verb)
         now = engine.now(connection)
-        values = {**change(one, now), "state_since": now}
+        values = {**change(redrive, now), "state_since": now}
         redrives.change_redrive(connection, redrive_id, **values)
-        before = {"state": one.state, "waiting": one.waiting, "sent": one.sent}
-        after = {"state": values["state"], "selection": one.described, "total": one.total}
+        before = {"state": redrive.state, "waiting": redrive.waiting, "sent": redrive.sent}
+        after = {"state": values["state"], "selection": redrive.described, "total": redrive.total}
         entry = Entry(f"redrive.{verb}", "redrive", str(redrive_id), before=before, after=after)
         audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
     log("redrive.moved", redrive_id=str(redrive_id), state=values["state"], by=who.by, reason=who.reason)
@@ -149,13 +153,13 @@ def _move(
     return redrives.get_redrive(engine.database, redrive_id)
 
 
-def _illegal(one: Redrive, verb: str) -> IllegalMove:
-    told = {
+def _illegal(redrive: Redrive, verb: str) -> IllegalMove:
+    why = {
         RedriveState.PLANNED: "nobody has started it",
-        RedriveState.CANCELLED: one.stop_reason or "it was cancelled",
+        RedriveState.CANCELLED: redrive.stop_reason or "it was cancelled",
         RedriveState.FINISHED: "every letter was dealt with",
-    }.get(one.state, "it is no longer under way" if one.state in OVER else "it stands still")
+    }.get(redrive.state, "it is no longer under way" if redrive.state in OVER else "it stands still")
     return IllegalMove(
-        f"cannot {verb} redrive {one.id}: it is {one.state}; {told}",
-        details={"redrive_id": str(one.id), "state": str(one.state)},
+        f"cannot {verb} redrive {redrive.id}: it is {redrive.state}; {why}",
+        details={"redrive_id": str(redrive.id), "state": str(redrive.state)},
     )

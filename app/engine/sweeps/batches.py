@@ -23,24 +23,24 @@ def in_batches(sweep: str, size: int, act: Act) -> int:
     first: Exception | None = None
     moved = 0
     while True:
-        found: list[UUID] = []
+        chosen: list[UUID] = []
         try:
-            done = act(size, past, found)
+            done = act(size, past, chosen)
         except NOT_NOW:
             raise
         except Exception as error:
-            if not found:
+            if not chosen:
                 raise
-            if len(found) == 1:
+            if len(chosen) == 1:
                 first = first or error
-                passed_over(sweep, found[0], error)
-                past.update(found)
+                passed_over(sweep, chosen[0], error)
+                past.update(chosen)
             size = 1
             continue
         moved += done
         if done == 0:
-            past.update(found)
-        if not found:
+            past.update(chosen)
+        if not chosen:
             break
     if first is not None:
         raise first

@@ -29,11 +29,11 @@ def expire(engine: Engine, batch: int = BATCH) -> int:
     Idempotent: what has expired is no longer in motion.
     """
 
-    def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
+    def act(limit: int, but: Collection[UUID], chosen: list[UUID]) -> int:
         with engine.database.begin() as connection:
             now = engine.now(connection)
-            found += dead_letter_workflows.lock_expired(connection, now, limit, but)
-            died = take_out(engine, connection, found, EXPIRED, by="sweep.expire", now=now)
+            chosen += dead_letter_workflows.lock_expired(connection, now, limit, but)
+            died = take_out(engine, connection, chosen, EXPIRED, by="sweep.expire", now=now)
         log_taken(died)
         return len({death.failed.workflow_id for death in [*died.kept, *died.dropped]})
 

@@ -30,10 +30,10 @@ def stalled(engine: Engine, batch: int = BATCH) -> int:
     Idempotent: what was taken out of work is no longer in it.
     """
 
-    def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
+    def act(limit: int, but: Collection[UUID], chosen: list[UUID]) -> int:
         with engine.database.begin() as connection:
-            found += dead_letter_workflows.lock_still(connection, limit, but)
-            died = take_out(engine, connection, found, STILL, by="sweep.stalled", now=engine.now(connection))
+            chosen += dead_letter_workflows.lock_still(connection, limit, but)
+            died = take_out(engine, connection, chosen, STILL, by="sweep.stalled", now=engine.now(connection))
         log_taken(died)
         return len(died.kept) + len(died.dropped)
 

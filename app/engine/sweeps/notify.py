@@ -90,11 +90,15 @@ def tell_growth(engine: Engine) -> int:
     if not wanted(engine.settings, NotificationKind.GROUP_GREW):
         return 0
     groups.fold(engine.database)
-    names = [one.name for one in engine.settings.notify.targets if NotificationKind.GROUP_GREW in one.kinds]
+    names = [
+        target.name
+        for target in engine.settings.notify.targets
+        if NotificationKind.GROUP_GREW in target.kinds
+    ]
     with engine.database.begin() as connection:
         grown = notification_lists.grown_groups(connection, names, _LEAST_GROWN, _MOST_GROWN)
-        told = [told_of_growth(one) for one in grown]
-        return enqueue_many(connection, engine.settings, told, engine.now(connection)) if told else 0
+        notices = [told_of_growth(group) for group in grown]
+        return enqueue_many(connection, engine.settings, notices, engine.now(connection)) if notices else 0
 
 
 def tell_failing(engine: Engine) -> int:
@@ -107,18 +111,18 @@ def tell_failing(engine: Engine) -> int:
     with engine.database.begin() as connection:
         now = engine.now(connection)
         failing = notification_lists.failing_sweeps(connection, _FAILURES, now - _FAILING_FOR)
-        told = [
+        notices = [
             Notice(
                 NotificationKind.SWEEP_FAILING,
-                one.name,
-                f"sweep {one.name} has failed {one.failures} times in a row: {one.error}",
-                {"sweep": one.name, "failing_since": one.since.isoformat(), "failures": one.failures,
-                 "error": one.error},
-                occurrence=one.since.isoformat(),
+                sweep.name,
+                f"sweep {sweep.name} has failed {sweep.failures} times in a row: {sweep.error}",
+                {"sweep": sweep.name, "failing_since": sweep.since.isoformat(), "failures": sweep.failures,
+                 "error": sweep.error},
+                occurrence=sweep.since.isoformat(),
             )
-            for one in failing
+            for sweep in failing
         ]  # fmt: skip
-        return enqueue_many(connection, engine.settings, told, now) if told else 0
+        return enqueue_many(connection, engine.settings, notices, now) if notices else 0
 
 
 class _Sending(threading.Thread):
@@ -138,6 +142,6 @@ class _Sending(threading.Thread):
 
 
 def _counted(threads: Sequence[_Sending], deleted: int) -> NotifyResult:
-    outcomes = [one.sent.outcome for one in threads if one.sent is not None]
-    sent = sum(isinstance(one, Delivered) for one in outcomes)
-    return NotifyResult(sent, len(outcomes) - sent, sum(one.is_alive() for one in threads), deleted)
+    outcomes = [thread.sent.outcome for thread in threads if thread.sent is not None]
+    sent = sum(isinstance(outcome, Delivered) for outcome in outcomes)
+    return NotifyResult(sent, len(outcomes) - sent, sum(thread.is_alive() for thread in threads), deleted)

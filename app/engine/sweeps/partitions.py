@@ -49,9 +49,9 @@ def tell_missing(engine: Engine, now: datetime) -> int:
         return 0
     existing = stored.periods(engine.database)
     missing = missing_periods(_interval(engine), engine.settings.partitions_ahead, now, existing)
-    told = [_missing(one) for one in missing if one.ends_at > now]
+    notices = [_missing(period) for period in missing if period.ends_at > now]
     with engine.database.begin() as connection:
-        return enqueue_many(connection, engine.settings, told, engine.now(connection))
+        return enqueue_many(connection, engine.settings, notices, engine.now(connection))
 
 
 def _missing(period: Period) -> Notice:
@@ -66,7 +66,7 @@ def _missing(period: Period) -> Notice:
 
 def _wanted(engine: Engine, now: datetime) -> Iterator[Period]:
     settings, existing = engine.settings, stored.periods(engine.database)
-    yield from (one.period for one in existing if not one.attached)
+    yield from (period.period for period in existing if not period.attached)
     for period in missing_periods(_interval(engine), settings.partitions_ahead, now, existing):
         if period.ends_at > now or new_periods.fallen_rows(engine.database, period, 1):
             yield period

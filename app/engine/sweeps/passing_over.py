@@ -59,5 +59,5 @@ def act_passing_over(
         return []
 
     others = some(())
-    found = in_halves(ids, some, alone, away) if ids else []
-    return others + [one for came in found for one in came]
+    results = in_halves(ids, some, alone, away) if ids else []
+    return others + [result for came in results for result in came]

@@ -65,7 +65,7 @@ def prune(engine: Engine, batch: int = BATCH, *, monotonic: Callable[[], float] 
         before = gone.total()
         left = old
         while left and monotonic() < until:
-            left = [one for one in left if _batch(engine, *one, batch, gone)]
+            left = [table for table in left if _batch(engine, *table, batch, gone)]
         # Once more: a group can go when its last letter has gone.
         is_finished = not left and gone.total() == before
     if gone:
@@ -80,31 +80,31 @@ def outlook(engine: Engine) -> list[Kept]:
     Transaction: some short ones.
     """
     now = engine.instant()
-    found = []
-    for one in PRUNED:
-        before = _cutoff(engine, one, now)
-        due = pruning.count(engine.database, one, before, LOOKED_AT) if before is not None else 0
+    kept = []
+    for table in PRUNED:
+        before = _cutoff(engine, table, now)
+        due = pruning.count(engine.database, table, before, LOOKED_AT) if before is not None else 0
         days = None if before is None else (now - before).days
-        found.append(Kept(one.name, one.kept_by, days, pruning.oldest(engine.database, one), due))
-    return found
+        kept.append(Kept(table.name, table.kept_by, days, pruning.oldest(engine.database, table), due))
+    return kept
 
 
-def _batch(engine: Engine, one: Prunable, before: datetime, limit: int, gone: Counter[str]) -> bool:
+def _batch(engine: Engine, table: Prunable, before: datetime, limit: int, gone: Counter[str]) -> bool:
     """Delete a batch; return whether there may be more."""
-    done = pruning.delete_batch(engine.database, one, before, limit)
+    done = pruning.delete_batch(engine.database, table, before, limit)
     if done.deleted:
-        gone[one.table] += done.deleted
+        gone[table.table] += done.deleted
     return done.found == limit
 
 
 def _cutoffs(engine: Engine) -> list[tuple[Prunable, datetime]]:
     with engine.database.begin() as connection:
         now = engine.now(connection)
-    found = ((one, _cutoff(engine, one, now)) for one in PRUNED)
-    return [(one, before) for one, before in found if before is not None]
+    cutoffs = ((table, _cutoff(engine, table, now)) for table in PRUNED)
+    return [(table, before) for table, before in cutoffs if before is not None]
 
 
-def _cutoff(engine: Engine, one: Prunable, now: datetime) -> datetime | None:
-    if one.kept_by is None:
-        return now - one.kept_for
-    return engine.settings.retention.cutoff(one.kept_by, now)
+def _cutoff(engine: Engine, table: Prunable, now: datetime) -> datetime | None:
+    if table.kept_by is None:
+        return now - table.kept_for
+    return engine.settings.retention.cutoff(table.kept_by, now)

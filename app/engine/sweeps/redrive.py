@@ -43,9 +43,9 @@ def redrive(engine: Engine) -> RedriveResult:
     dealt_with = 0
     going = redrives.active_ids(engine.database)
     while going and time.monotonic() < ends_at:
-        turned = [(one, advance(engine, one)) for one in going]
+        turned = [(redrive_id, advance(engine, redrive_id)) for redrive_id in going]
         dealt_with += sum(done.dealt_with for _, done in turned)
-        going = [one for one, done in turned if done.again]
+        going = [redrive_id for redrive_id, done in turned if done.again]
     if going:
         engine.bell.ring([MAINTENANCE])
     forgotten = redrives.forget_plans(engine.database, _now(engine) - PLAN_AGE)

@@ -56,22 +56,22 @@ def requeue(engine: Engine, batch: int = BATCH) -> RequeueResult:
     """
     swept = RequeueResult()
 
-    def act(limit: int, but: Collection[UUID], found: list[UUID]) -> int:
+    def act(limit: int, but: Collection[UUID], chosen: list[UUID]) -> int:
         now_swept = RequeueResult()
         with engine.database.begin() as connection:
             now = engine.now(connection)
             due = dead_letters.take_due(connection, now, limit, but)
-            found += [one.workflow_id for one in due]
+            chosen += [letter.workflow_id for letter in due]
             over = _act(engine, connection, due, now, now_swept)
         engine.bell.ring(sorted(now_swept.rung))
         swept.add(now_swept)
-        for one in over:
+        for letter in over:
             log(
                 "dead_letter.exhausted",
-                workflow_id=str(one.workflow_id),
-                step=one.step,
-                dead_letter_id=str(one.id),
-                requeues=one.requeues,
+                workflow_id=str(letter.workflow_id),
+                step=letter.step,
+                dead_letter_id=str(letter.id),
+                requeues=letter.requeues,
             )
         return len(due)
 
@@ -85,23 +85,24 @@ def _act(
     engine: Engine, connection: Connection, due: Sequence[Due], now: datetime, swept: RequeueResult
 ) -> list[Due]:
     """Requeue or close each; return those that were closed."""
-    auto = {one.id: _auto(engine, connection, one) for one in due}
-    over = [one for one in due if one.requeues >= auto[one.id].max_requeues]
-    closed = [one for one in over if _give_up(connection, one, now)]
+    auto = {letter.id: _auto(engine, connection, letter) for letter in due}
+    over = [letter for letter in due if letter.requeues >= auto[letter.id].max_requeues]
+    closed = [letter for letter in over if _give_up(connection, letter, now)]
     swept.exhausted += len(closed)
     swept.put_off += len(over) - len(closed)
-    sent = [one for one in due if one not in over]
+    sent = [letter for letter in due if letter not in over]
     operator_moves.boost_failed_steps(
-        connection, {one.workflow_id: boost for one in sent if (boost := auto[one.id].priority_boost)}
+        connection,
+        {letter.workflow_id: boost for letter in sent if (boost := auto[letter.id].priority_boost)},
     )
-    for turn in sorted({(one.requeues + 1, auto[one.id].max_requeues) for one in sent}):
-        ids = [one.id for one in sent if (one.requeues + 1, auto[one.id].max_requeues) == turn]
+    for turn in sorted({(letter.requeues + 1, auto[letter.id].max_requeues) for letter in sent}):
+        ids = [letter.id for letter in sent if (letter.requeues + 1, auto[letter.id].max_requeues) == turn]
         _send(connection, ids, f"automatic requeue {turn[0]} of {turn[1]}", now, swept)
     return closed
 
 
-def _auto(engine: Engine, connection: Connection, one: Due) -> AutoRequeue:
-    return policy_of(engine.templates.get(one.template_id, connection).template, engine.settings).auto
+def _auto(engine: Engine, connection: Connection, letter: Due) -> AutoRequeue:
+    return policy_of(engine.templates.get(letter.template_id, connection).template, engine.settings).auto
 
 
 def _send(connection: Connection, ids: list[UUID], reason: str, now: datetime, swept: RequeueResult) -> None:
@@ -116,19 +117,21 @@ def _send(connection: Connection, ids: list[UUID], reason: str, now: datetime, s
         dead_letters.add_note(connection, letter_id, author=SYSTEM, text=f"not requeued: {why}", now=now)
 
 
-def _give_up(connection: Connection, one: Due, now: datetime) -> bool:
+def _give_up(connection: Connection, letter: Due, now: datetime) -> bool:
     """Close a letter that went back too often; False (try later) while its workflow is under way."""
-    who = Who(SYSTEM, f"failed again after {one.requeues} automatic requeues, the most that are set", "sweep")
-    before = lock_workflow(connection, one.workflow_id)
-    if not operator_moves.give_up(connection, one.workflow_id, by=who.by, reason=who.reason, now=now):
-        dead_letters.change_letter(connection, one.id, requeue_at=now + _LATER)
+    who = Who(
+        SYSTEM, f"failed again after {letter.requeues} automatic requeues, the most that are set", "sweep"
+    )
+    before = lock_workflow(connection, letter.workflow_id)
+    if not operator_moves.give_up(connection, letter.workflow_id, by=who.by, reason=who.reason, now=now):
+        dead_letters.change_letter(connection, letter.id, requeue_at=now + _LATER)
         return False
     turn = Operation(connection, before, who, now)
-    close(turn, dead_letters.lock_dead_letter(connection, one.id), DeadLetterStatus.PERMANENTLY_FAILED)
+    close(turn, dead_letters.lock_dead_letter(connection, letter.id), DeadLetterStatus.PERMANENTLY_FAILED)
     turn.record(
         "dead_letter.give_up",
         kind="dead_letter",
-        subject=one.id,
+        subject=letter.id,
         before={"status": DeadLetterStatus.PENDING, "workflow": before.state},
         after={"status": DeadLetterStatus.PERMANENTLY_FAILED, "workflow": WorkflowState.ERROR},
     )

@@ -210,8 +210,8 @@ def _figures(swept: object) -> dict[str, int]:
     """Return the numbers that a sweep returns, those that are not 0."""
     if not is_dataclass(swept):
         return {}
-    told = {one.name: getattr(swept, one.name) for one in fields(swept)}
-    return {name: value for name, value in told.items() if type(value) is int and value}
+    values = {field.name: getattr(swept, field.name) for field in fields(swept)}
+    return {name: value for name, value in values.items() if type(value) is int and value}
 
 
 def _count(swept: Moved | Sized | int) -> int:
@@ -225,6 +225,6 @@ def _ago(at: float, then: float | None) -> float | None:
 
 
 def _message(error: Exception, keys: Iterable[str]) -> str:
-    told = error.message if isinstance(error, RemandError) else str(error)
-    storable = told.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    message = error.message if isinstance(error, RemandError) else str(error)
+    storable = message.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     return " ".join(redact_text(storable, keys).split())[:MESSAGE_LENGTH]

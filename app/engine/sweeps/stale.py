@@ -98,8 +98,8 @@ def _found(
     tried: set[UUID] = set()
     while True:
         with engine.database.begin() as connection:
-            found = find(connection, settings_of(engine), engine.now(connection), FOUND_AT_ONCE)
-        new = [one for one in found if one not in tried]
+            ids = find(connection, settings_of(engine), engine.now(connection), FOUND_AT_ONCE)
+        new = [workflow_id for workflow_id in ids if workflow_id not in tried]
         if not new:
             return
         tried.update(new)
@@ -112,15 +112,29 @@ def _take_batch(engine: Engine, ids: Sequence[UUID]) -> tuple[int, int]:
         held = staleness.lock(connection, ids)
         # Checked under the lock: the workflows may have moved since they were found.
         due = [
-            one for one in staleness.standings(connection, held, settings_of(engine), now) if one.takes_out
+            workflow
+            for workflow in staleness.standings(connection, held, settings_of(engine), now)
+            if workflow.takes_out
         ]
         outcomes = [
-            *_take(engine, connection, [one for one in due if one.action == "dlq"], now, letters=True),
-            *_take(engine, connection, [one for one in due if one.action == "error"], now, letters=False),
+            *_take(
+                engine,
+                connection,
+                [workflow for workflow in due if workflow.action == "dlq"],
+                now,
+                letters=True,
+            ),
+            *_take(
+                engine,
+                connection,
+                [workflow for workflow in due if workflow.action == "error"],
+                now,
+                letters=False,
+            ),
         ]
-        ended = [one for one in due if one.action == "error"]
-        told = [_notice(one, NotificationKind.WORKFLOW_STALE) for one in ended]
-        enqueue_many(connection, engine.settings, told, now)
+        ended = [workflow for workflow in due if workflow.action == "error"]
+        notices = [_notice(workflow, NotificationKind.WORKFLOW_STALE) for workflow in ended]
+        enqueue_many(connection, engine.settings, notices, now)
     for outcome in outcomes:
         log_taken(outcome)
     for taken in due:
@@ -134,7 +148,7 @@ def _take(
     engine: Engine, connection: Connection, due: Sequence[WorkflowStaleness], now: datetime, *, letters: bool
 ) -> list[DeathOutcome]:
     how: Letters = "by_strategy" if letters else "never"
-    unheard = [one.workflow_id for one in due if one.why is Why.WORKER_UNAVAILABLE]
+    unheard = [workflow.workflow_id for workflow in due if workflow.why is Why.WORKER_UNAVAILABLE]
     of = staleness.unheard_steps(connection, unheard, settings_of(engine), now)
     outcomes = [
         take_out(
@@ -164,17 +178,17 @@ def unavailable(queue: str) -> Cause:
 
 
 def _by_cause(due: Iterable[WorkflowStaleness]) -> dict[Cause, list[UUID]]:
-    found: dict[Cause, list[UUID]] = {}
-    for one in due:
-        if one.why is Why.LIFETIME:
+    causes: dict[Cause, list[UUID]] = {}
+    for workflow in due:
+        if workflow.why is Why.LIFETIME:
             message = "the workflow had not ended when its lifetime was over"
-        elif one.why is Why.STATE:
-            message = f"the workflow showed no sign of life in {one.state} for longer than is allowed"
+        elif workflow.why is Why.STATE:
+            message = f"the workflow showed no sign of life in {workflow.state} for longer than is allowed"
         else:
             continue
         cause = Cause(DeadReason.STALENESS_TIMEOUT, "remand.errors.Stale", message)
-        found.setdefault(cause, []).append(one.workflow_id)
-    return found
+        causes.setdefault(cause, []).append(workflow.workflow_id)
+    return causes
 
 
 def _warn_all(engine: Engine) -> int:
@@ -187,63 +201,71 @@ def _warn_all(engine: Engine) -> int:
 def _warn_batch(engine: Engine, ids: Sequence[UUID]) -> int:
     with engine.database.begin() as connection:
         now = engine.now(connection)
-        found = staleness.warnings(connection, ids, settings_of(engine), now)
-        new = staleness.mark_warned(connection, [one.workflow_id for one in found], now)
-        told = [one for one in found if one.workflow_id in new]
-        enqueue_many(connection, engine.settings, [_notice(one, _kind(one)) for one in told], now)
-    for one in told:
-        _log_warned(one)
-    return len(told)
+        due = staleness.warnings(connection, ids, settings_of(engine), now)
+        new = staleness.mark_warned(connection, [workflow.workflow_id for workflow in due], now)
+        warned = [workflow for workflow in due if workflow.workflow_id in new]
+        enqueue_many(
+            connection, engine.settings, [_notice(workflow, _kind(workflow)) for workflow in warned], now
+        )
+    for workflow in warned:
+        _log_warned(workflow)
+    return len(warned)
 
 
-def _log_warned(one: WorkflowStaleness) -> None:
-    workflow_id, stale_at = str(one.workflow_id), one.stale_at.isoformat()
-    if one.health is Health.STALE:
+def _log_warned(workflow: WorkflowStaleness) -> None:
+    workflow_id, stale_at = str(workflow.workflow_id), workflow.stale_at.isoformat()
+    if workflow.health is Health.STALE:
         log(
             "workflow.stale",
             workflow_id=workflow_id,
-            template=one.ref,
-            state=str(one.state),
-            why=str(one.why),
-            queue=one.queue,
+            template=workflow.ref,
+            state=str(workflow.state),
+            why=str(workflow.why),
+            queue=workflow.queue,
             stale_at=stale_at,
         )
     else:
         log(
             "workflow.stale_soon",
             workflow_id=workflow_id,
-            template=one.ref,
-            state=str(one.state),
-            why=str(one.why),
-            queue=one.queue,
+            template=workflow.ref,
+            state=str(workflow.state),
+            why=str(workflow.why),
+            queue=workflow.queue,
             stale_at=stale_at,
         )
 
 
-def _kind(one: WorkflowStaleness) -> NotificationKind:
+def _kind(workflow: WorkflowStaleness) -> NotificationKind:
     return (
         NotificationKind.WORKFLOW_STALE
-        if one.health is Health.STALE
+        if workflow.health is Health.STALE
         else NotificationKind.WORKFLOW_STALE_SOON
     )
 
 
-def _notice(one: WorkflowStaleness, kind: NotificationKind) -> Notice:
+def _notice(workflow: WorkflowStaleness, kind: NotificationKind) -> Notice:
     what = "is stale" if kind is NotificationKind.WORKFLOW_STALE else "will be stale soon"
-    of = f"no live worker consumes its queue {one.queue}" if one.why is Why.WORKER_UNAVAILABLE else one.why
+    of = (
+        f"no live worker consumes its queue {workflow.queue}"
+        if workflow.why is Why.WORKER_UNAVAILABLE
+        else workflow.why
+    )
     facts = {
-        "template": one.ref,
-        "state": str(one.state),
-        "why": str(one.why),
-        "queue": one.queue,
-        "since": one.since.isoformat(),
-        "stale_at": one.stale_at.isoformat(),
-        "action": one.action,
+        "template": workflow.ref,
+        "state": str(workflow.state),
+        "why": str(workflow.why),
+        "queue": workflow.queue,
+        "since": workflow.since.isoformat(),
+        "stale_at": workflow.stale_at.isoformat(),
+        "action": workflow.action,
     }
     # A person may send it back, and it may be stale again: each time is told. A warning comes once.
-    occurrence = f"{one.action} {one.since.isoformat()}" if kind is NotificationKind.WORKFLOW_STALE else ""
-    return Notice(kind, one.workflow_id, f"a workflow of {one.ref} {what}: {of}", facts, occurrence)
+    occurrence = (
+        f"{workflow.action} {workflow.since.isoformat()}" if kind is NotificationKind.WORKFLOW_STALE else ""
+    )
+    return Notice(kind, workflow.workflow_id, f"a workflow of {workflow.ref} {what}: {of}", facts, occurrence)
 
 
 def _workflows(deaths: Iterable[Sequence[DecidedDeath]]) -> int:
-    return len({death.failed.workflow_id for each in deaths for death in each})
+    return len({death.failed.workflow_id for batch in deaths for death in batch})

@@ -59,7 +59,7 @@ class SweepStatus:
 
 def sweeps(engine: Engine) -> list[SweepStatus]:
     """Return every sweep that beat rings, in the order of its schedule."""
-    known = {one.name: one for one in sweep_runs.sweep_runs(engine.database)}
+    known = {run.name: run for run in sweep_runs.sweep_runs(engine.database)}
     with engine.database.begin() as connection:
         now = engine.now(connection)
     heard_since = sweep_runs.first_heard(engine.database)
