@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
 from uuid import UUID
 
-import typer
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -15,10 +13,6 @@ from app.cli.render.output import short, state, table
 from app.engine import operate
 from app.engine.context import Engine
 from app.engine.operate import Preview
-
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only say what it would do: nothing is changed, nothing is sent.")
-]
 
 
 def answer_dry_run(cli: Cli, workflow_id: UUID, verb: Callable[[Engine], object]) -> None:

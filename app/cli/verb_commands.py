@@ -1,4 +1,4 @@
-"""Make commands from the table of verbs: words, arguments and help from the row, the answer from the noun."""
+"""Carry out commands made of the table of verbs: the row says what is done, the noun what is answered."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-import typer
-
 from app.cli.arguments import read_json
-from app.cli.context import By, Cli, Group, Reason
-from app.cli.dry_run import DryRun, answer_dry_run
+from app.cli.context import Cli, Group
+from app.cli.dry_run import answer_dry_run
+from app.cli.verb_words import examples_of, exits_of, parameter, parameters_of
+from app.cli.verbs import FROM_TABLE, TableVerbs
 from app.domain.instants import read_instant
 from app.resources.verbs import Argument, Noun, Verb, verbs_of
 
 NEVER = "never"
 """Typed in the place of an instant: there is none."""
-_TYPES: dict[str, Any] = {"texts": list[str], "flag": bool, "integer": int}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +50,15 @@ def make_commands(
     takes: Sequence[tuple[str, Any]],
     find: Callable[..., Target],
     answer: Callable[[Cli, Done], None],
-    but: Sequence[str] = (),
 ) -> None:
-    """Give a noun of the command line its verbs, but for those with a command of their own.
+    """Give a noun of the command line its verbs.
 
     `takes`: the arguments that name the thing, which `find` is given after the `Cli`.
     """
-    module = inspect.getmodule(find)
-    assert module is not None, "it stands in the file of its noun"
+    FROM_TABLE[group.name] = TableVerbs(noun, find.__module__, tuple(takes))
     for verb in verbs_of(noun, "cli"):
-        if verb.name not in but:
-            exits = (4, 5) if verb.is_refusable else (4,)
-            examples = tuple(f"remand {line}" for line in verb.examples)
-            command = _command(verb, takes, find, answer, module.__name__)
-            group.verb(verb.name.replace("_", "-"), exits=exits, examples=examples)(command)
+        command = _command(verb, takes, find, answer)
+        group.verb(verb.command, exits=exits_of(verb), examples=examples_of(verb))(command)
 
 
 def _command(
@@ -72,7 +66,6 @@ def _command(
     takes: Sequence[tuple[str, Any]],
     find: Callable[..., Target],
     answer: Callable[[Cli, Done], None],
-    module: str,
 ) -> Callable[..., None]:
     def command(cli: Cli, **typed: Any) -> None:
         dry_run, who = typed.pop("dry_run", False), cli.who(typed.pop("by", None), typed.pop("reason", None))
@@ -85,35 +78,12 @@ def _command(
             answer(cli, Done(verb, target.key, value, {**given, "by": who.by}))
 
     command.__doc__ = verb.about
-    command.__module__ = module
-    parameters = [
-        *(_parameter(name, annotation, inspect.Parameter.empty) for name, annotation in takes),
-        *(_parameter(argument.name, *_option(argument)) for argument in verb.arguments),
-        *([_parameter("dry_run", DryRun, False)] if verb.previews else []),
-        _parameter("reason", Reason, None),
-        _parameter("by", By, None),
-    ]
+    command.__module__ = find.__module__
+    parameters = [*(parameter(name, annotation) for name, annotation in takes), *parameters_of(verb)]
     first = inspect.Parameter("cli", inspect.Parameter.POSITIONAL_ONLY, annotation=Cli)
     command.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
     return command
-
-
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-
-
-def _option(argument: Argument) -> tuple[Any, Any]:
-    """Return the annotation and the default of what an argument is on the command line."""
-    kind = _TYPES.get(argument.kind, str)
-    default: Any = inspect.Parameter.empty
-    if not argument.required:
-        kind, default = (kind, False) if argument.kind == "flag" else (kind | None, None)
-    if argument.typed and not argument.typed.startswith("-"):
-        return Annotated[kind, typer.Argument(metavar=argument.typed, help=argument.about)], default
-    metavar = "JSON|@FILE|-" if argument.kind in {"json", "object"} else None
-    name = argument.typed or f"--{argument.name.replace('_', '-')}"
-    return Annotated[kind, typer.Option(name, help=argument.about, metavar=metavar)], default
 
 
 def _given(verb: Verb, typed: dict[str, Any]) -> dict[str, Any]:

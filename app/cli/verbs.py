@@ -1,7 +1,7 @@
 """Declare the command line: which nouns and verbs there are, their arguments and their help.
 
-A verb is declared beside the function that carries it out. The words alone are recorded in `words.json`, so
-that help, completion and usage errors load no engine.
+A command is declared beside the function that carries it out, or made of a row of the table of verbs.
+Words of the former are recorded in `words.json`: help, completion and usage errors load no engine.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from app.cli.exits import EXIT_CODES
+
+if TYPE_CHECKING:
+    from app.resources.verb import Noun
 
 USER_VARIABLE = "REMAND_USER"
 
@@ -24,6 +27,9 @@ By = Annotated[
     typer.Option("--by", help=f"Who decides: recorded. Default: ${USER_VARIABLE}, else the OS user."),
 ]
 Reason = Annotated[str | None, typer.Option("--reason", help="Why: recorded with the decision.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only say what it would do: nothing is changed, nothing is sent.")
+]
 WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Its id, or enough of either end of it.")]
 
 After = Annotated[
@@ -51,6 +57,32 @@ VERBS: dict[str, Verb] = {}
 """Command path ("workflow show") → verb, of the modules that are loaded."""
 
 
+@dataclass(frozen=True, slots=True)
+class TableVerbs:
+    """What a noun takes from the table of verbs (`app.resources.verbs`)."""
+
+    noun: Noun
+    module: str
+    """It carries them out."""
+    takes: tuple[tuple[str, Any], ...]
+    """The arguments that name the thing, and their annotations."""
+
+
+FROM_TABLE: dict[str, TableVerbs] = {}
+"""Group → what it takes from the table of verbs, of the modules that are loaded."""
+
+
+def flowed(text: str) -> str:
+    """Return the paragraphs of a text, each in one line."""
+    return "\n\n".join(" ".join(part.splitlines()) for part in inspect.cleandoc(text).split("\n\n"))
+
+
+def all_exits(exits: Iterable[int] | Mapping[int, str]) -> dict[int, str]:
+    """Return the exit codes of a command with their meanings, those of every command among them."""
+    named = exits if isinstance(exits, Mapping) else {code: EXIT_CODES[code] for code in exits}
+    return dict(sorted({0: EXIT_CODES[0], 2: EXIT_CODES[2], 3: EXIT_CODES[3], **named}.items()))
+
+
 class Group:
     """A noun of the command line, or the root, which has no name."""
 
@@ -68,13 +100,10 @@ class Group:
     ) -> Callable[[Function], Function]:
         """Make a command of a function whose first parameter is the `Cli`; all have --json and --config."""
         path = f"{self.name} {name}".strip()
-        named = exits if isinstance(exits, Mapping) else {code: EXIT_CODES[code] for code in exits}
-        own = {0: EXIT_CODES[0], 2: EXIT_CODES[2], 3: EXIT_CODES[3], **named}
 
         def register(function: Function) -> Function:
-            paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
-            about = "\n\n".join(" ".join(one.splitlines()) for one in paragraphs)
-            VERBS[path] = Verb(path, function, about, tuple(examples), dict(sorted(own.items())), panel)
+            about = flowed(function.__doc__ or "")
+            VERBS[path] = Verb(path, function, about, tuple(examples), all_exits(exits), panel)
             return function
 
         return register

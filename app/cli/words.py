@@ -1,6 +1,7 @@
 """Read the words of the command line from `words.json` and make commands of them.
 
-A command knows the module that carries it out, and loads it when it runs. `make docs` writes the file.
+A command knows the module that carries it out, and loads it when it runs. `make docs` writes the file. What
+is made of the table of verbs is not in it: its words are read from the rows.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -21,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from app.cli.verbs import VERBS
+from app.cli.verbs import VERBS, all_exits, flowed
 
 FILE = Path(__file__).with_name("words.json")
 
@@ -45,38 +46,76 @@ def catalogue() -> dict[str, Any]:
     return read
 
 
+@cache
+def from_table(group: str) -> dict[str, Any]:
+    """Return the commands of a group that are made of the table of verbs, as they would be recorded."""
+    told = catalogue()["groups"].get(group, {}).get("verbs")
+    if told is None:
+        return {}
+    from app.cli import verb_words as table
+    from app.resources.verbs import verbs_of
+
+    return {
+        f"{group} {verb.command}": {
+            "module": told["module"],
+            "about": flowed(verb.about),
+            "examples": table.examples_of(verb),
+            "exits": all_exits(table.exits_of(verb)),
+            "parameters": [
+                *told["takes"],
+                *(recorded(parameter, parameter.annotation) for parameter in table.parameters_of(verb)),
+            ],
+        }
+        for verb in verbs_of(told["noun"], "cli")
+    }
+
+
+def every_command() -> dict[str, Any]:
+    """Return all commands, by path: those that are recorded, and those of the table of verbs."""
+    made = {path: told for group in catalogue()["groups"] for path, told in from_table(group).items()}
+    return {**catalogue()["commands"], **made}
+
+
 class Words(Mapping[str, Any]):
     """The commands and groups of one level, each made when it is asked for."""
 
-    def __init__(self, prefix: str = "") -> None:
-        found = catalogue()
-        self.entries = {
-            path.removeprefix(prefix): (path, kind)
-            for kind in ("commands", "groups")
-            for path in found[kind]
-            if path.startswith(prefix) and " " not in path.removeprefix(prefix)
+    def __init__(self, group: str = "") -> None:
+        self.group = group
+        self.prefix = f"{group} ".lstrip()
+        self.commands = self._of_level(catalogue()["commands"])
+        self.groups = self._of_level(catalogue()["groups"])
+
+    def _of_level(self, by_path: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: told
+            for path, told in by_path.items()
+            for name in [path.removeprefix(self.prefix)]
+            if path.startswith(self.prefix) and " " not in name
         }
 
+    @cached_property
+    def verbs(self) -> dict[str, Any]:
+        """Those that are made of the table of verbs, which a recorded command does not load."""
+        return self._of_level(from_table(self.group))
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self.entries)
+        return iter([*self.commands, *self.verbs, *self.groups])
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self.commands) + len(self.verbs) + len(self.groups)
 
     def __getitem__(self, name: str) -> Any:
-        path, kind = self.entries[name]
-        told = catalogue()[kind][path]
-        if kind == "groups":
-            return Level(name=name, commands=Words(f"{path} "), help=told["about"], no_args_is_help=True)
-        return _made(name, path, told)
+        path = f"{self.prefix}{name}"
+        if name in self.groups:
+            about = self.groups[name]["about"]
+            return Level(name=name, commands=Words(path), help=about, no_args_is_help=True)
+        return _made(name, path, self.commands[name] if name in self.commands else self.verbs[name])
 
     def lines(self) -> list[tuple[str, str, str]]:
         """Return panel, name and first sentence of each."""
-        found = catalogue()
         return [
             (told.get("panel") or "Commands", name, _first_sentence(told["about"]))
-            for name, (path, kind) in self.entries.items()
-            for told in [found[kind][path]]
+            for name, told in [*self.commands.items(), *self.verbs.items(), *self.groups.items()]
         ]
 
 
@@ -88,9 +127,9 @@ class Level(TyperGroup):
     """A group whose help and completion are read from the words, without what is behind them."""
 
     def __init__(self, *, commands: Any = None, **more: Any) -> None:
-        # typer makes the root, and knows of no commands.
+        # typer makes the root, and knows of no commands; whether there are some reads the table of verbs.
         super().__init__(**{**more, "rich_markup_mode": None})
-        self.commands: Any = commands or Words()
+        self.commands: Any = commands if isinstance(commands, Words) else Words()
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is given
         """Return the names, in the order of the help."""
@@ -112,8 +151,10 @@ class Level(TyperGroup):
 class _Command(TyperCommand):
     """A command whose help ends with its examples and exit codes, a line each."""
 
+    told: Mapping[str, Any]
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
-        told = catalogue()["commands"][self.epilog]
+        told = self.told
         with formatter.section("Examples"):
             for example in told["examples"]:
                 formatter.write(f"{' ' * formatter.current_indent}{example}\n")
@@ -140,8 +181,10 @@ def _made(name: str, path: str, told: Mapping[str, Any]) -> Any:
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
-    info = CommandInfo(name=name, cls=_Command, callback=command, help=told["about"], epilog=path)
-    return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
+    info = CommandInfo(name=name, cls=_Command, callback=command, help=told["about"])
+    made: Any = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
+    made.told = told
+    return made
 
 
 def replayed(told: Mapping[str, Any]) -> inspect.Parameter:

@@ -17,7 +17,7 @@ import pytest
 import app.cli.main  # noqa: F401 - registers the commands
 from app.api import app as api
 from app.cli.invoke import run
-from app.cli.words import catalogue
+from app.cli.words import every_command
 from app.domain.access import Role
 from app.domain.notifications import Notice, NotificationKind
 from app.engine import access
@@ -163,17 +163,17 @@ def words_of(command: str, known: dict[str, UUID]) -> list[str]:
 
 def test_every_list_of_the_command_line_is_in_a_table() -> None:
     named = {" ".join(one for one in path.split() if one[0] not in "-{") for path in (*PAGED, *WHOLE)}
-    listing = {path for path in catalogue()["commands"] if path.split()[-1] in {"list", "groups", "triage"}}
+    listing = {path for path in every_command() if path.split()[-1] in {"list", "groups", "triage"}}
     limited = {
         path
-        for path, told in catalogue()["commands"].items()
+        for path, told in every_command().items()
         if any("--limit" in one["declarations"] for one in told["parameters"])
     }
     assert listing | limited <= named | set(NO_LIST) | {"archive status"}
 
 
 def test_what_may_be_long_is_read_on_by_one_option() -> None:
-    for path, told in catalogue()["commands"].items():
+    for path, told in every_command().items():
         options = {
             flag
             for one in told["parameters"]

@@ -40,9 +40,11 @@ from app.cli.commands import (
     worker,
     workflow_verbs,
 )
-from app.cli.verbs import EXPLAIN, RUN, VERBS, WORK, Verb
+from app.cli.verb_words import parameter
+from app.cli.verbs import EXPLAIN, FROM_TABLE, RUN, VERBS, WORK, Group, Verb
 from app.cli.words import recorded
 from app.demo import demo, outage
+from app.resources.verbs import verbs_of
 
 _NOUNS: tuple[tuple[ModuleType, str | None], ...] = (
     (workflow_verbs, WORK),
@@ -75,13 +77,26 @@ _ORDER = (
 def words() -> str:
     """Return what `words.json` has to hold."""
     commands = [VERBS[name] for name in _ORDER]
-    commands += [verb for path, verb in VERBS.items() if " " in path]
-    groups = {
-        noun.GROUP.name: {"about": noun.GROUP.about, **({"panel": panel} if panel else {})}
-        for noun, panel in _NOUNS
-    }
+    commands += [verb for path, verb in VERBS.items() if " " in path and not is_of_table(path)]
+    groups = {noun.GROUP.name: _group(noun.GROUP, panel) for noun, panel in _NOUNS}
     told = {"commands": {verb.path: _words(verb) for verb in commands}, "groups": groups}
     return _json(told) + "\n"
+
+
+def is_of_table(path: str) -> bool:
+    """Say whether a command is made of the table of verbs."""
+    group, _, name = path.rpartition(" ")
+    verbs = FROM_TABLE.get(group)
+    return verbs is not None and any(verb.command == name for verb in verbs_of(verbs.noun, "cli"))
+
+
+def _group(group: Group, panel: str | None) -> dict[str, Any]:
+    made: dict[str, Any] = {"about": group.about, **({"panel": panel} if panel else {})}
+    verbs = FROM_TABLE.get(group.name)
+    if verbs is not None:
+        takes = [recorded(parameter(name, annotation), annotation) for name, annotation in verbs.takes]
+        made["verbs"] = {"noun": verbs.noun, "module": verbs.module, "takes": takes}
+    return made
 
 
 def _json(value: Any, depth: int = 0) -> str:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from app.api.app import build
 from app.api.openapi import document
+from app.api.verbs import body_of
 from app.config import Settings
+from app.resources.verbs import VERBS
 from app.runtime import Runtime
+from tools.docgen.verbs import bodies_of, link_to
 
+_NOUNS = {body_of(verb).__name__: verb.noun for verb in VERBS}
+"""Body → noun, of those that are made of the table of verbs."""
 _PROSE = frozenset({"description", "title", "examples", "example", "summary"})
 
 
 def http_api() -> str:
     """Return the page."""
-    return page(_document())
+    return page(api_document())
 
 
 def json_shapes() -> str:
     """Return the shapes of all public JSON, without prose: whatever changes here, users see."""
-    return shapes(_document())
+    return shapes(api_document())
 
 
 def shapes(made: dict[str, Any]) -> str:
@@ -48,7 +54,9 @@ def _bare(schema: Any) -> Any:
     return {**kept, "properties": fields} if fields else kept
 
 
-def _document() -> dict[str, Any]:
+@cache
+def api_document() -> dict[str, Any]:
+    """Return the OpenAPI document."""
     return document(build(Runtime(Settings(database_url="postgresql://nobody@127.0.0.1:1/none"))))
 
 
@@ -78,6 +86,9 @@ def _operation(made: dict[str, Any], method: str, path: str, operation: dict[str
     rows = [_parameter(one) for one in operation.get("parameters", [])]
     if rows:
         yield "| parameter | in | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    nouns = {_NOUNS[name] for name in bodies_of(operation) if name in _NOUNS}
+    for noun in sorted(nouns):
+        yield f"Body: one for each verb, told apart by `action`; see {link_to(noun)}.\n"
     for name, schema in _bodies(made, operation):
         yield f"Body {name}: {schema.get('description', '')}\n"
         fields = [_field(field, told, schema) for field, told in schema["properties"].items()]
@@ -93,12 +104,9 @@ def _parameter(one: dict[str, Any]) -> str:
 
 
 def _bodies(made: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    if "requestBody" not in operation:
-        return
-    schema = operation["requestBody"]["content"]["application/json"]["schema"]
-    for one in schema.get("oneOf", [schema]):
-        name = one["$ref"].rpartition("/")[2]
-        yield f"`{name}`", made["components"]["schemas"][name]
+    for name in bodies_of(operation):
+        if name not in _NOUNS:
+            yield f"`{name}`", made["components"]["schemas"][name]
 
 
 def _field(name: str, field: dict[str, Any], body: dict[str, Any]) -> str:

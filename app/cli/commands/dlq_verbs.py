@@ -6,10 +6,11 @@ from typing import Any
 
 from app.cli.commands.dlq import GROUP, LetterId
 from app.cli.context import By, Cli, Reason, WorkflowId
-from app.cli.dry_run import DryRun, answer_dry_run
+from app.cli.dry_run import answer_dry_run
 from app.cli.render.output import short
 from app.cli.render.wording import command, decided, follow, next_steps
 from app.cli.verb_commands import Done, Target, make_commands
+from app.cli.verbs import DryRun
 from app.engine.operate.open_by_hand import open_dead_letter
 from app.resources import letters
 from app.resources.verbs import Verb

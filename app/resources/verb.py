@@ -1,0 +1,105 @@
+"""What a row of the table of verbs says."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.domain.access import Permission
+
+Noun = Literal["letter", "group", "step", "workflow"]
+Door = Literal["api", "cli", "dashboard"]
+Kind = Literal["text", "prose", "texts", "flag", "json", "object", "integer", "instant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What a verb takes. One that is not given is not passed on: the engine's default holds."""
+
+    name: str
+    kind: Kind
+    about: str
+    required: bool = False
+    parameter: str = ""
+    """What the engine's function calls it; empty: the same."""
+    typed: str = ""
+    """On the command line: "WORD", a positional argument, or an option such as "--from"; empty: --name."""
+    example: str = ""
+
+    @property
+    def of_engine(self) -> str:
+        """The name of the engine's parameter."""
+        return self.parameter or self.name
+
+    def checked(self, value: Any) -> Any:
+        """Return a value of it that came through any door. Raises InputInvalid: it is no object of JSON."""
+        if self.kind == "object" and not isinstance(value, dict):
+            from app.domain.errors import InputInvalid  # noqa: PLC0415 - help needs rows, and no errors
+
+            raise InputInvalid(f"{self.name} is no object", hint='as {"ticket": 417}')
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """Something that can be done to a thing of a noun."""
+
+    noun: Noun
+    name: str
+    engine: str
+    """module:function under app, whose parameters are the engine, the thing, `who` and the arguments."""
+    permission: Permission
+    title: str
+    """What the form of the dashboard is called."""
+    about: str
+    """What it does, for people: help, document and form."""
+    done: str
+    """What the dashboard says afterwards."""
+    arguments: tuple[Argument, ...] = ()
+    when: Callable[[Any], bool] | None = None
+    """Whether it is possible for a value of the noun; None: always."""
+    button: str = ""
+    is_dangerous: bool = False
+    previews: bool = True
+    """Whether it can be tried without effect."""
+    needs_reason: bool = False
+    examples: tuple[str, ...] = ()
+    """Command lines, without "remand"."""
+    lacks: tuple[Door, ...] = ()
+    own_route: str = ""
+    """The API's own route for it, as "POST /dlq/{letter_id}/notes"; empty: a PATCH of the thing."""
+    task: str = ""
+    """The Celery task and the method of the client, which have one name; empty: there is none."""
+
+    def act(self, engine: Any, key: tuple[Any, ...], who: Any, given: Mapping[str, Any]) -> Any:
+        """Do it. Raises as the function of the engine does, and InputInvalid for an object that is none."""
+        taken = {one.of_engine: one.checked(given[one.name]) for one in self.arguments if one.name in given}
+        return self.function(engine, *key, who=who, **taken)
+
+    @property
+    def command(self) -> str:
+        """Its name on the command line."""
+        return self.name.replace("_", "-")
+
+    @property
+    def is_refusable(self) -> bool:
+        """Whether there are states in which it is not possible."""
+        return self.when is not None
+
+    def is_possible(self, thing: Any) -> bool:
+        """Whether it can be done to a thing now."""
+        return self.when is None or self.when(thing)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function of the engine."""
+        module, _, name = self.engine.partition(":")
+        found: Callable[..., Any] = getattr(importlib.import_module(f"app.{module}"), name)
+        return found
+
+    def missing(self) -> set[str]:
+        """Return the arguments that the function does not take: none, or the row is wrong."""
+        return {one.of_engine for one in self.arguments} - set(inspect.signature(self.function).parameters)

@@ -1,0 +1,126 @@
+"""Write the reference of verbs from their table: how each is said at each door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import typer
+
+from app.api.verbs import body_of
+from app.cli import root
+from app.cli.exits import EXIT_CODES
+from app.cli.verb_words import exits_of
+from app.cli.verbs import FROM_TABLE
+from app.resources.verbs import Argument, Noun, Verb, verbs_of
+from tools.docgen.usage import parameters, usage, written
+
+_TITLES: Mapping[Noun, str] = MappingProxyType(
+    {"workflow": "Workflows", "step": "Steps", "letter": "Dead letters", "group": "Causes of dead letters"}
+)
+_TYPES = MappingProxyType(
+    {
+        "text": "string",
+        "prose": "string",
+        "texts": "list of string",
+        "flag": "boolean",
+        "json": "any JSON",
+        "object": "object",
+        "integer": "integer",
+        "instant": "date-time",
+    }
+)
+_OF_ALL = frozenset({"reason", "by", "dry_run", "json", "config"})
+_ABOUT = """\
+What people do to things, whichever door they come through: the [command line](cli.md), the
+[HTTP API](api.md) and the dashboard have the same verbs, made from one table. A verb over Celery is a task
+and a method of [the client](../guides/from-any-celery-app.md).
+
+Every command takes these, and the body of a route the field where one is named; `--dry-run` only where the
+verb says so:
+
+| option | field of the body | what |
+|---|---|---|
+| `--reason VALUE` | `reason` | Why: recorded with the decision. |
+| `--by VALUE` | | Who decides: recorded. Default: $REMAND_USER, else the OS user. HTTP: who is signed in. |
+| `--dry-run` | `dry_run` | Only say what it would do: nothing is changed, nothing is sent. |
+| `--json` | | One JSON document on standard output. |
+| `--config PATH` | | Settings file; default: $REMAND_CONFIG, ./remand.toml. |
+
+Exit codes of all: {exits}
+"""
+
+
+def link_to(noun: Noun) -> str:
+    """Return a link to the verbs of a noun."""
+    title = _TITLES[noun]
+    return f"[{title.lower()}](verbs.md#{title.lower().replace(' ', '-')})"
+
+
+def verbs(document: Mapping[str, Any]) -> str:
+    """Return the page. `document`: of the API."""
+    exits = " · ".join(f"`{code}` {EXIT_CODES[code]}" for code in (0, 2, 3, 4))
+    groups = {table.noun: path for path, table in FROM_TABLE.items()}
+    routes = {name: route for route, operation in _patches(document) for name in bodies_of(operation)}
+    parts = ["# Verbs\n", _ABOUT.format(exits=exits)]
+    for noun, title in _TITLES.items():
+        parts.append(f"## {title}\n")
+        parts += [_verb(verb, groups[noun], routes) for verb in verbs_of(noun)]
+    return "\n".join(parts)
+
+
+def _patches(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for path, operations in document["paths"].items():
+        if "patch" in operations:
+            yield f"PATCH {path}", operations["patch"]
+
+
+def bodies_of(operation: Mapping[str, Any]) -> list[str]:
+    """Return the names of the bodies that a route takes."""
+    if "requestBody" not in operation:
+        return []
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    return [body["$ref"].rpartition("/")[2] for body in schema.get("oneOf", [schema])]
+
+
+def _verb(verb: Verb, group: str, routes: Mapping[str, str]) -> str:
+    path = f"{group} {verb.command}"
+    command: Any = typer.main.get_command(root.app)
+    for word in path.split():
+        command = command.commands[word]
+    arguments = {argument.name: argument for argument in verb.arguments}
+    rows = "\n".join(
+        f"| {written(param)} | {_field(arguments.get(param.name))} | {param.help} |"
+        for param in parameters(command)
+        if param.name not in _OF_ALL
+    )
+    examples = "\n".join(f"remand {line}" for line in verb.examples)
+    return (
+        f"### remand {path}\n\n`{usage(path, command)}`\n\n{command.help}\n\n"
+        f"| | field of the body | |\n|---|---|---|\n{rows}\n\n"
+        f"```console\n{examples}\n```\n\n{' · '.join(_told(verb, routes))}\n"
+    )
+
+
+def _field(argument: Argument | None) -> str:
+    if argument is None:
+        return ""
+    return f"`{argument.name}`{' (required)' if argument.required else ''}: {_TYPES[argument.kind]}"
+
+
+def _told(verb: Verb, routes: Mapping[str, str]) -> Iterator[str]:
+    body = body_of(verb).__name__
+    if verb.own_route:
+        yield f"HTTP `{verb.own_route}`"
+    elif "api" not in verb.lacks:
+        yield f'HTTP `{routes[body]}` with `{{"action": "{verb.name}"}}` (`{body}`)'
+    yield f"permission `{verb.permission}`"
+    if verb.task:
+        yield f"Celery task `remand.{verb.task}`, method `{verb.task}` of the client"
+    if verb.needs_reason:
+        yield "needs a reason"
+    if verb.previews:
+        yield "takes `--dry-run`"
+    if 5 in exits_of(verb):
+        yield f"exit code `5`, over HTTP 409: {EXIT_CODES[5]}"
