@@ -1,17 +1,21 @@
-"""Filters, as query parameters and as the body of a bulk request. Both are made from one declaration.
+"""Filters, as query parameters and as the body of a bulk request: both are made from their declaration.
 
 The API's description and checks of a field come from `app.domain.filters.Asked`.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import Depends
+from fastapi import Depends, Query
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
 from starlette.requests import Request
+from starlette.responses import Response
 
 from app.api.dependencies import LONGEST_PAGE, Cursor, Line
 from app.domain.dead_letter_filter import LetterFilter
@@ -20,6 +24,54 @@ from app.domain.filters import Question, questions
 from app.domain.instants import Instant
 
 MOST_IDS = 10_000
+
+
+def with_filter(of: type[Any]) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+    """Give a route the query parameters of a filter in the place of its parameter `asked`: the filter."""
+
+    def change(route: Callable[..., Response]) -> Callable[..., Response]:
+        @wraps(route)
+        def endpoint(**given: Any) -> Response:
+            sent = {question.field: given.pop(question.name) for question in questions(of)}
+            asked = {
+                field: tuple(value) if isinstance(value, list) else value
+                for field, value in sent.items()
+                if value is not None
+            }
+            return route(asked=of(**asked), **given)
+
+        made = inspect.signature(route, eval_str=True)
+        parameters = [
+            part
+            for parameter in made.parameters.values()
+            for part in (map(_parameter, questions(of)) if parameter.name == "asked" else [parameter])
+        ]
+        keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        endpoint.__signature__ = made.replace(parameters=keywords)  # type: ignore[attr-defined]
+        return endpoint
+
+    return change
+
+
+def _parameter(question: Question) -> inspect.Parameter:
+    kind: Any = question.kind
+    if question.asked.pattern:
+        kind = Annotated[str, StringConstraints(pattern=question.asked.pattern)]
+    elif kind is str and question.choices:
+        kind = Literal.__getitem__(question.choices)
+    elif kind is str:
+        kind = Line
+    elif kind is datetime:
+        kind = Instant
+    if question.is_many:
+        kind = list[kind]
+    default = None if question.is_many else question.default
+    return inspect.Parameter(
+        question.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind if default else kind | None, Query(description=question.asked.about)],
+        default=default,
+    )
 
 
 def _fields(of: type) -> dict[str, Any]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api.dependencies import After, EngineOf, GroupId, LetterReader, LetterWriter, Limit, Line
+from app.api.dependencies import After, EngineOf, GroupId, LetterReader, LetterWriter, Limit
 from app.api.dlq import NoteText
+from app.api.filters import with_filter
 from app.api.idempotency import OnceOf
 from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, page_of_lines, whole
 from app.api.verbs import Action, bodies, carry_out
-from app.domain.states import GroupState
 from app.engine.suggest import Suggestion
 from app.resources import groups, letters
+from app.resources.groups import GroupFilter
 from app.resources.verbs import verb_of
 
 router = APIRouter(tags=["groups of dead letters"])
@@ -31,24 +31,12 @@ else:
 
 
 @router.get("/dlq/groups", response_model=Page[groups.GroupLine], summary="List groups of dead letters")
+@with_filter(GroupFilter)
 def list_groups(
-    engine: EngineOf,
-    caller: LetterReader,
-    state: Annotated[list[GroupState] | None, Query(description="Default: open and investigating.")] = None,
-    namespace: Annotated[Line | None, Query(description="Of the template.")] = None,
-    template: Annotated[Line | None, Query(description="Name of the template.")] = None,
-    owner: Annotated[Line | None, Query(description="Who looks at them.")] = None,
-    order: Annotated[
-        Literal["recent", "largest"], Query(description="The newest letter first, or the most open ones.")
-    ] = "recent",
-    cursor: After = None,
-    limit: Limit = 50,
+    engine: EngineOf, caller: LetterReader, asked: GroupFilter, cursor: After = None, limit: Limit = 50
 ) -> Response:
     """List the causes that letters died of: how many, since when, whose, and how it goes on."""
-    wanted = groups.GroupFilter(namespace=namespace, template=template, owner=owner, order=order)
-    if state is not None:
-        wanted = replace(wanted, states=tuple(state))
-    found = groups.list_lines(engine.database, wanted, engine.instant(), after=cursor, limit=limit)
+    found = groups.list_lines(engine.database, asked, engine.instant(), after=cursor, limit=limit)
     return page_of_lines(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -23,17 +23,17 @@ from app.api.dependencies import (
     WorkflowReader,
     WorkflowWriter,
 )
+from app.api.filters import with_filter
 from app.api.idempotency import OnceOf
 from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, page, whole
 from app.api.verbs import Action, bodies, carry_out
 from app.domain.access import Permission
 from app.domain.errors import InputInvalid
-from app.domain.instants import Instant
-from app.domain.states import WorkflowState
 from app.engine.operate import Decided, Preview
 from app.engine.submit import SubmitRequest, submit
 from app.resources import workflows
+from app.resources.workflows import WorkflowFilter
 
 router = APIRouter(tags=["workflows"])
 
@@ -76,21 +76,12 @@ else:
 
 
 @router.get("/workflows", response_model=WorkflowPage, summary="Find workflows")
+@with_filter(WorkflowFilter)
 def list_workflows(
     request: Request,
     engine: EngineOf,
     caller: WorkflowReader,
-    state: Annotated[list[WorkflowState] | None, Query(description="Only in these states.")] = None,
-    template: Annotated[
-        Line | None, Query(description="name, namespace/name, namespace/name:version.")
-    ] = None,
-    namespace: Annotated[Line | None, Query(description="Only of templates of this namespace.")] = None,
-    tag: Annotated[Line | None, Query(description="Only with this tag.")] = None,
-    id_prefix: Annotated[
-        str | None, Query(alias="id", pattern="^[0-9a-f-]{1,36}$", description="The beginning of their id.")
-    ] = None,
-    submitted_after: Annotated[Instant | None, Query(description="At this instant or later.")] = None,
-    submitted_before: Annotated[Instant | None, Query(description="Before this instant.")] = None,
+    asked: WorkflowFilter,
     cursor: After = None,
     limit: Limit = 50,
 ) -> Response:
@@ -99,10 +90,7 @@ def list_workflows(
     `input.order=17` finds those whose input has 17 (as a number or as text) at `order`; names of deeper paths
     are joined by dots. Repeat it for more conditions; all must hold.
     """
-    wanted = workflows.WorkflowFilter(
-        tuple(state or ()), template, namespace, tag, id_prefix, submitted_after, submitted_before,
-        tuple(_input_conditions(request)),
-    )  # fmt: skip
+    wanted = replace(asked, input=tuple(_input_conditions(request)))
     found = workflows.search(engine.database, wanted, after=cursor, limit=limit)
     return page(found.page.each(workflows.line_of), looked_back_to=found.looked_back_to)
 

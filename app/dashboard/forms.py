@@ -6,14 +6,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from starlette.datastructures import FormData, QueryParams
 from starlette.requests import Request
 
 from app.domain import filters
-from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid
 from app.domain.instants import read_instant
 from app.domain.text import check_arguments
@@ -24,6 +23,7 @@ from app.resources.steps import stored_step
 from app.resources.workflows import get_workflow
 from remand.redact import MASK, redact_json
 
+F = TypeVar("F")
 _DOCUMENTS = ("input", "result", "values")
 
 
@@ -40,14 +40,23 @@ async def check_address(request: Request) -> None:
     check_arguments({name: str(value) for name, value in request.path_params.items()})
 
 
-def letters(given: QueryParams | FormData) -> LetterFilter:
-    """Return which letters an address, or a form that carries one, asks for.
+def filter_of(of: type[F], given: QueryParams | FormData, *, but: Sequence[str] = ()) -> F:
+    """Return the filter that an address, or a form that carries one, asks for; `but`: what it may not say.
 
     Raises:
         InputInvalid: a value is none of those known.
     """
-    texts = {name: [value for value in given.getlist(name) if isinstance(value, str)] for name in given}
-    return filters.read(LetterFilter, texts)
+    texts: dict[str, list[str]] = {}
+    for name, value in given.multi_items():
+        if isinstance(value, str) and name not in but:
+            texts.setdefault(name, []).append(value)
+    return filters.read(of, texts)
+
+
+def fields_of(wanted: Any) -> list[tuple[filters.Question, list[str]]]:
+    """Return what a filter can be asked for, each with what stands in its field."""
+    written = filters.written(wanted)
+    return [(question, written.get(question.name, [])) for question in filters.questions(type(wanted))]
 
 
 def step_of(engine: Engine, noun: str, key: tuple[Any, ...]) -> tuple[UUID, str]:

@@ -35,10 +35,13 @@ class LetterFilter:
     """Empty: whatever status."""
     ids: tuple[UUID, ...] = asked("Exactly these.", default=(), match="one of", column="id")
     workflow_id: UUID | None = asked("Only of this workflow.", option="--workflow")
-    group_id: UUID | None = asked("Only with this cause.", option="--group")
+    group_id: UUID | None = asked("Only with this cause.", option="--group", metavar="GROUP")
     namespace: str | None = asked("Only of this namespace.")
     template: str | None = asked(
-        "Only of this template.", label="Template", metavar="NAMESPACE/NAME[:VERSION]"
+        "Only of this template.",
+        label="Template",
+        metavar="NAMESPACE/NAME[:VERSION]",
+        parts=("namespace", "template", "version"),
     )
     """Name without namespace and version."""
     version: str | None = asked("Only of this version of the template.")
@@ -79,10 +82,12 @@ class LetterFilter:
         match="in text",
         column="error_message",
         least=3,
+        metavar="TEXT",
     )
     """Contained in the error's message, in whatever case."""
     opened_from: datetime | None = asked(
         "Only opened at this instant or later.",
+        typed="Only opened since: 2h, 7d, 2026-11-27T08:00 (UTC).",
         option="--since",
         match="from",
         column="opened_at",
@@ -91,6 +96,7 @@ class LetterFilter:
     """At that instant or later."""
     opened_before: datetime | None = asked(
         "Only opened before this instant.",
+        typed="Only opened before that instant, or so long ago.",
         option="--until",
         match="before",
         column="opened_at",

@@ -18,7 +18,9 @@ from uuid import UUID
 from app.domain.errors import InputInvalid
 from app.domain.instants import read_instant
 
-Match = Literal["equal", "one of", "contains", "in text", "from", "before"]
+Match = Literal["equal", "one of", "contains", "in text", "dotted", "from", "before", "none"]
+"""How a column is compared. "dotted": also all that begins with it and a dot; "none": the store reads it
+itself."""
 F = TypeVar("F")
 
 
@@ -27,10 +29,14 @@ class Asked:
     """One thing that a list can be asked for."""
 
     about: str
+    typed: str = ""
+    """The same on the command line, where it is typed in another way; empty: `about`."""
     name: str = ""
     """At the doors; empty: as the field is called."""
     option: str = ""
     """On the command line; empty: `--name`."""
+    parts: tuple[str, ...] = ()
+    """On the command line, one reference (namespace/name:version) fills these fields; this is one of them."""
     label: str = ""
     """On a form; empty: it has no field there, but addresses may carry it."""
     match: Match = "equal"
@@ -38,9 +44,13 @@ class Asked:
     """Of its table; empty: as it is called at the doors."""
     least: int = 0
     """Characters that a text needs."""
+    pattern: str = ""
+    """Of a text, as a regular expression; empty: any line."""
     choices: tuple[str, ...] = ()
     """What a text may be, where it is not free."""
     example: str = ""
+    placeholder: str = ""
+    """In its field on a form."""
     metavar: str = ""
     usual: str = ""
     """The word for the default, where that asks for something."""

@@ -1,5 +1,6 @@
 """The audit log, as every door shows it: who decided what, when and why."""
 
-from app.store.audit import Filter, Written, list_page
+from app.domain.audit_filter import AuditFilter
+from app.store.audit import Written, list_page
 
-__all__ = ["Filter", "Written", "list_page"]
+__all__ = ["AuditFilter", "Written", "list_page"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.domain.errors import GroupNotFound
+from app.domain.group_filter import GroupFilter
 from app.engine import groups as engine_groups
 from app.engine.context import Engine
 from app.engine.suggest import Suggestion, suggestions
@@ -16,7 +17,6 @@ from app.store.dead_letters import Note
 from app.store.group_json import list_lines
 from app.store.groups import (
     Group,
-    GroupFilter,
     find_group,
     fold,
     get_group,

@@ -9,12 +9,13 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.states import DeadLetterStatus, WorkflowState
+from app.domain.workflow_filter import WorkflowFilter
 from app.engine.masking import masked
 from app.resources import letters, steps, verbs
 from app.resources.steps import Step
 from app.resources.values import fields_of
 from app.store.session import Database
-from app.store.workflow_search import WorkflowFilter, search
+from app.store.workflow_search import search
 from app.store.workflows import (
     Move,
     Submitted,

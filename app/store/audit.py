@@ -10,8 +10,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.domain.audit_filter import AuditFilter
 from app.domain.errors import InputInvalid
 from app.domain.page import Page
+from app.store.conditions import conditions
 from app.store.counting import count_rows
 from app.store.ids import first_id_at, new_id
 from app.store.rows import read
@@ -47,19 +49,6 @@ def record(
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """Which entries are wanted; None: any."""
-
-    by: str | None = None
-    verb: str | None = None
-    """`step.retry`, or a noun alone: all verbs of `step`."""
-    kind: str | None = None
-    subject: str | None = None
-    workflow_id: UUID | None = None
-    since: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Written:
     """An entry as it was written."""
 
@@ -77,19 +66,19 @@ class Written:
 
 
 def list_page(
-    database: Database, wanted: Filter, *, after: str | None = None, limit: int = 50
+    database: Database, wanted: AuditFilter, *, after: str | None = None, limit: int = 50
 ) -> Page[Written]:
     """Return entries, newest first, those behind `after`. Transaction: own.
 
     Raises:
         InputInvalid: `after` is no cursor.
     """
-    conditions = _matching(wanted)
+    matching = _matching(wanted)
     if after is not None:
-        conditions.append(audit_log.c.id < _cursor(after))
+        matching.append(audit_log.c.id < _cursor(after))
     query = (
         sa.select(*(audit_log.c[name] for name in Written.__slots__))
-        .where(*conditions)
+        .where(*matching)
         .order_by(audit_log.c.id.desc())
         .limit(limit + 1)
     )
@@ -100,7 +89,7 @@ def list_page(
     )
 
 
-def _total(database: Database, wanted: Filter) -> int | None:
+def _total(database: Database, wanted: AuditFilter) -> int | None:
     # Conditions that an index answers alone; the index of subjects needs their kind as well.
     kind = wanted.kind if wanted.subject is not None else None
     subject = wanted.subject if wanted.kind is not None else None
@@ -108,24 +97,12 @@ def _total(database: Database, wanted: Filter) -> int | None:
     return count_rows(database, audit_log, _matching(among), _matching(wanted))
 
 
-def _matching(wanted: Filter) -> list[sa.ColumnElement[bool]]:
-    columns = audit_log.c
-    conditions = [
-        columns[name] == value
-        for name in ("by", "kind", "subject", "workflow_id")
-        if (value := getattr(wanted, name)) is not None
-    ]
-    if wanted.verb is not None:
-        is_noun = "." not in wanted.verb
-        conditions.append(
-            columns.verb.startswith(f"{wanted.verb}.", autoescape=True)
-            if is_noun
-            else columns.verb == wanted.verb
-        )
+def _matching(wanted: AuditFilter) -> list[sa.ColumnElement[bool]]:
+    found = conditions(audit_log, wanted)
     if wanted.since is not None:
         # Ids are ordered by the clock of the process that made them: the index on ids ends the scan.
-        conditions += [columns.at >= wanted.since, columns.id >= first_id_at(wanted.since - _CLOCKS_DIFFER)]
-    return conditions
+        found.append(audit_log.c.id >= first_id_at(wanted.since - _CLOCKS_DIFFER))
+    return found
 
 
 def _cursor(text: str) -> UUID:

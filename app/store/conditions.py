@@ -14,7 +14,7 @@ def conditions(table: sa.Table, wanted: Any) -> list[sa.ColumnElement[bool]]:
     return [
         _condition(table, question, value)
         for question in questions(type(wanted))
-        if (value := getattr(wanted, question.field)) not in (None, ())
+        if question.asked.match != "none" and (value := getattr(wanted, question.field)) not in (None, ())
     ]
 
 
@@ -28,6 +28,10 @@ def _condition(table: sa.Table, question: Question, value: Any) -> sa.ColumnElem
             made = column.contains([value])
         case "in text":
             made = column.icontains(value, autoescape=True)
+        case "dotted" if "." in value:
+            made = column == value
+        case "dotted":
+            made = column.startswith(f"{value}.", autoescape=True)
         case "from":
             made = column >= value
         case "before":

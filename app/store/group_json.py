@@ -7,8 +7,9 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from app.domain.group_filter import GroupFilter
 from app.domain.page import Page
-from app.store.groups import Group, GroupFilter, rank, ranked, total, trends
+from app.store.groups import Group, rank, ranked, total, trends
 from app.store.json_lines import line_of
 from app.store.session import Database
 from app.store.tables import dead_letter_groups
@@ -22,7 +23,7 @@ def list_lines(
     """As `groups.list_page`, each group a JSON object with its trend. Transaction: two short ones.
 
     Raises:
-        InputInvalid: the cursor is none, or the order is unknown.
+        InputInvalid: the cursor is none.
     """
     table = dead_letter_groups.c
     query = sa.select(_LINE, table.id, table.last_at, table.open_letters).select_from(dead_letter_groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,9 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.errors import GroupNotFound, InputInvalid, InstantInvalid
+from app.domain.group_filter import OPEN, GroupFilter
 from app.domain.instants import read_instant
 from app.domain.page import Page
 from app.domain.states import GroupState
+from app.store.conditions import conditions
 from app.store.counting import count_rows
 from app.store.dead_letters import Note
 from app.store.ids import find_id, first_id_at, new_id
@@ -179,7 +181,7 @@ class Group:
         return f"{self.namespace}/{self.template}:{self.version}"
 
 
-_ALIVE = (GroupState.OPEN, GroupState.INVESTIGATING)
+_OPEN_ONES = GroupFilter()
 _ORDERS = {"recent": dead_letter_groups.c.last_at, "largest": dead_letter_groups.c.open_letters}
 
 
@@ -228,45 +230,21 @@ def change_group(connection: sa.Connection, group_id: UUID, **values: object) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFilter:
-    """Which groups are wanted, and in what order; None: any."""
-
-    states: tuple[GroupState, ...] = _ALIVE
-    """Empty: whatever state."""
-    namespace: str | None = None
-    template: str | None = None
-    owner: str | None = None
-    order: str = "recent"
-    """`recent`: those with the newest letter first; `largest`: those with the most open ones."""
-
-
 def list_page(
-    database: Database,
-    *,
-    states: Sequence[GroupState] = _ALIVE,
-    namespace: str | None = None,
-    template: str | None = None,
-    owner: str | None = None,
-    after: str | None = None,
-    limit: int = 50,
-    order: str = "recent",
+    database: Database, wanted: GroupFilter = _OPEN_ONES, *, after: str | None = None, limit: int = 50
 ) -> Page[Group]:
-    """Return a page of groups: those with the newest letter first, or (`largest`) with the most open ones.
-
-    Transaction: own.
+    """Return a page of groups in the order that is asked for. Transaction: own.
 
     Raises:
-        InputInvalid: the cursor is none, or the order is unknown.
+        InputInvalid: the cursor is none.
     """
-    wanted = GroupFilter(tuple(states), namespace, template, owner, order)
     with database.reading() as connection:
         rows = [_group(row) for row in connection.execute(ranked(_select(), wanted, after).limit(limit + 1))]
     return Page.of(
         rows,
         limit,
         after=after,
-        cursor=lambda one: rank(one.id, one.last_at, one.open_letters, order),
+        cursor=lambda group: rank(group.id, group.last_at, group.open_letters, wanted.order),
         count=lambda: total(database, wanted),
     )
 
@@ -281,11 +259,9 @@ def ranked(query: sa.Select[Any], wanted: GroupFilter, after: str | None) -> sa.
     """Return a query of groups, narrowed to those that are wanted, in their order, behind a cursor.
 
     Raises:
-        InputInvalid: the cursor is none, or the order is unknown.
+        InputInvalid: the cursor is none.
     """
     table = dead_letter_groups.c
-    if wanted.order not in _ORDERS:
-        raise InputInvalid(f"groups have no order {wanted.order!r}", hint=f"known are {', '.join(_ORDERS)}")
     key = _ORDERS[wanted.order]
     states, others = _matching(wanted)
     query = query.where(*states, *others).order_by(key.desc(), table.id.desc())
@@ -294,15 +270,11 @@ def ranked(query: sa.Select[Any], wanted: GroupFilter, after: str | None) -> sa.
 
 def _matching(wanted: GroupFilter) -> tuple[list[sa.ColumnElement[bool]], list[sa.ColumnElement[bool]]]:
     """Return the conditions that an index answers, and the others."""
-    table = dead_letter_groups.c
-    states: list[sa.ColumnElement[bool]] = []
-    if set(wanted.states) == set(_ALIVE):
+    states = conditions(dead_letter_groups, GroupFilter(states=wanted.states))
+    if set(wanted.states) == set(OPEN):
         # In the words of the partial indexes: Postgres does not know that a parameter means the same.
-        states.append(sa.literal_column("dead_letter_groups.state IN ('open', 'investigating')", sa.Boolean))
-    elif wanted.states:
-        states.append(table.state.in_([str(one) for one in wanted.states]))
-    given = {name: getattr(wanted, name) for name in ("namespace", "template", "owner")}
-    return states, [table[name] == value for name, value in given.items() if value is not None]
+        states = [sa.literal_column("dead_letter_groups.state IN ('open', 'investigating')", sa.Boolean)]
+    return states, conditions(dead_letter_groups, replace(wanted, states=()))
 
 
 def rank(group_id: UUID, last_at: datetime, open_letters: int, order: str) -> str:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from app.domain.errors import InputInvalid
 from app.domain.page import MOST_COUNTED, Page
-from app.domain.states import WorkflowState
+from app.domain.workflow_filter import WorkflowFilter
 from app.store.ids import first_id_at, id_range, instant_of
 from app.store.session import Database
 from app.store.workflows import Workflow, read_workflows
@@ -48,35 +48,6 @@ select {_FIELDS}
  where f.tags @> array[%(tag)s]
  limit %(stretch)s + 1
 """
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowFilter:
-    """What is asked for; everything that is given must hold."""
-
-    states: tuple[WorkflowState, ...] = ()
-    template: str | None = None
-    """"name", "namespace/name" or "namespace/name:version"."""
-    namespace: str | None = None
-    tag: str | None = None
-    id_prefix: str | None = None
-    submitted_after: datetime | None = None
-    """At that instant or later."""
-    submitted_before: datetime | None = None
-    """Before that instant."""
-    input: tuple[tuple[str, str], ...] = ()
-    """(path, text): the input's value at that path, its names joined by dots, written as text."""
-
-    @property
-    def has_index(self) -> bool:
-        """True where what is asked for can be found without reading past other rows."""
-        plain = not (self.states or self.template or self.namespace or self.input)
-        return self.asks_for_live or self.tag is not None or plain
-
-    @property
-    def asks_for_live(self) -> bool:
-        """True where only workflows that are not finished fit."""
-        return bool(self.states) and not any(one.is_final for one in self.states)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from app.domain.errors import WorkflowNotFound
 from app.domain.page import MOST_COUNTED
 from app.domain.states import WorkflowState
+from app.domain.workflow_filter import WorkflowFilter
 from app.engine import operate, overview
 from app.engine.operate import Who
 from app.engine.sweeps.partitions import partitions
@@ -24,7 +25,6 @@ from app.store import change_mark, live_work, sweeping, workflow_search
 from app.store.ids import find_id
 from app.store.run_queue import Completed
 from app.store.session import Database
-from app.store.workflow_search import WorkflowFilter
 from app.store.workflows import lock_workflow
 from remand import PermanentError
 from tests.benchmarks.staleness import crowd

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 
 from app.domain.access import Role
+from app.domain.audit_filter import AuditFilter
 from app.domain.errors import InputInvalid, QueueNotFound
 from app.engine import access
 from app.engine.breakers import close_breaker, open_breaker, reset_breaker
 from app.engine.operate import Who
 from app.engine.pauses import pause_queue, resume_queue
 from app.store import audit
-from app.store.audit import Filter, Written
+from app.store.audit import Written
 from tests.support.engine import Harness
 
 
 def entries(harness: Harness, **wanted: object) -> list[Written]:
-    return audit.list_page(harness.database, Filter(**wanted)).items  # type: ignore[arg-type]
+    return audit.list_page(harness.database, AuditFilter(**wanted)).items  # type: ignore[arg-type]
 
 
 def test_verbs_on_breakers_are_audited_with_the_move(harness: Harness) -> None:
@@ -72,10 +73,10 @@ def test_pages_follow_each_other_while_new_entries_come(harness: Harness) -> Non
     for number in range(5):
         access.create_token(harness.engine, f"t{number}", Role.VIEWER, Who("ann"))
 
-    first = audit.list_page(harness.database, Filter(), limit=2)
+    first = audit.list_page(harness.database, AuditFilter(), limit=2)
     access.create_token(harness.engine, "late", Role.VIEWER, Who("ann"))
-    second = audit.list_page(harness.database, Filter(), after=first.next, limit=2)
-    third = audit.list_page(harness.database, Filter(), after=second.next, limit=2)
+    second = audit.list_page(harness.database, AuditFilter(), after=first.next, limit=2)
+    third = audit.list_page(harness.database, AuditFilter(), after=second.next, limit=2)
 
     assert [one.subject for page in (first, second, third) for one in page.items] == [
         "t4",
@@ -86,4 +87,4 @@ def test_pages_follow_each_other_while_new_entries_come(harness: Harness) -> Non
     ]
     assert third.next is None
     with pytest.raises(InputInvalid, match="no cursor"):
-        audit.list_page(harness.database, Filter(), after="x")
+        audit.list_page(harness.database, AuditFilter(), after="x")

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
+from app.domain.audit_filter import AuditFilter
 from app.domain.states import WorkflowState
 from app.engine.operate import Who, claim_letter, requeue_letter, retry_step
 from app.engine.sweeps.requeue import requeue
-from app.store.audit import Filter
 from app.store.audit import list_page as audited
 from app.store.workflows import lock_workflow
 from remand.errors import PermanentError, RetryableError
@@ -72,7 +72,7 @@ def test_a_letter_goes_back_when_its_time_has_come(harness_with: HarnessWith) ->
         "remand",
         "automatic requeue 1 of 2",
     )
-    [entry] = audited(harness.database, Filter()).items
+    [entry] = audited(harness.database, AuditFilter()).items
     assert (entry.verb, entry.by, entry.via) == ("dead_letter.requeue", "remand", "sweep")
 
 
@@ -106,7 +106,7 @@ def test_after_the_last_requeue_the_letter_is_closed_and_the_workflow_ends(harne
     assert (newest.status, newest.closed_by, newest.requeues) == ("permanently_failed", "remand", 2)
     assert newest.resolution == "failed again after 2 automatic requeues, the most that are set"
     assert len(harness.attempts(workflow)) == 3
-    entry = audited(harness.database, Filter(verb="dead_letter.give_up")).items[0]
+    entry = audited(harness.database, AuditFilter(verb="dead_letter.give_up")).items[0]
     assert (entry.by, entry.via, entry.after) == (
         "remand", "sweep", {"status": "permanently_failed", "workflow": "error"}
     )  # fmt: skip
@@ -231,7 +231,7 @@ def test_two_sweeps_at_once_send_each_letter_back_once(harness_with: HarnessWith
     done.append(requeue(harness.engine).requeued)
 
     assert sum(done) == 31
-    written = audited(harness.database, Filter(verb="dead_letter.requeue"), limit=100).items
+    written = audited(harness.database, AuditFilter(verb="dead_letter.requeue"), limit=100).items
     assert len({one.subject for one in written}) == len(written) == 31
     harness.run_until_quiet()
     check_invariants(harness.database)

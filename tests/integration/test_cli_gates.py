@@ -13,9 +13,10 @@ import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
+from app.domain.workflow_filter import WorkflowFilter
 from app.engine.breakers import close_breaker, open_breaker
 from app.engine.pauses import pause_queue, resume_queue
-from app.store.workflow_search import WorkflowFilter, search
+from app.store.workflow_search import search
 from tests.support.brokers import bells_in
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness

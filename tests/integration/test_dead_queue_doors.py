@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from app.domain.access import Role
+from app.domain.audit_filter import AuditFilter
 from app.engine import dead_queues as verbs
 from app.engine.queue_settings import queue_settings
-from app.store.audit import Filter
 from app.store.audit import list_page as audited
 from remand.errors import PermanentError
 from tests.support.engine import Harness
@@ -52,7 +52,7 @@ def test_a_dead_queue_is_made_pointed_to_and_holds_letters(harness: Harness, pro
     assert (found["open"], found["queues"], found["created_by"]) == (1, ["steps"], "token:ann")
     assert len(ask(program, "GET", "/dlq?dead_queue=payments-dead")["items"]) == 1
     assert ask(program, "GET", "/queues/steps/settings") == {"queue": "steps", **change}
-    entries = audited(harness.database, Filter(by="token:ann"), limit=10).items
+    entries = audited(harness.database, AuditFilter(by="token:ann"), limit=10).items
     assert {(one.verb, one.via) for one in entries} == {("dead_queue.create", "api"), ("queue.set", "api")}
 
 

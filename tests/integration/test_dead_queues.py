@@ -14,6 +14,7 @@ import pytest
 
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
+from app.domain.audit_filter import AuditFilter
 from app.domain.errors import (
     DeadQueueChained,
     DeadQueueInUse,
@@ -28,7 +29,6 @@ from app.engine.operate import Who, requeue_letter
 from app.engine.publish import publish
 from app.engine.queue_settings import set_queue
 from app.store import dead_queues, groups, statistics
-from app.store.audit import Filter
 from app.store.audit import list_page as audited
 from remand.errors import PermanentError, RemandError
 from tests.support.engine import Harness
@@ -259,7 +259,7 @@ def test_everything_is_in_the_audit_log(harness: Harness) -> None:
     set_queue(harness.engine, "steps", ANN, dead_queue="first")
     verbs.delete_dead_queue(harness.engine, "first", ANN, move_to="default")
 
-    written = audited(harness.database, Filter()).items
+    written = audited(harness.database, AuditFilter()).items
 
     assert [(one.verb, one.subject, one.after) for one in reversed(written)] == [
         ("dead_queue.create", "first", {"description": "", "size_limit": None}),

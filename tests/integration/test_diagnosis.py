@@ -4,9 +4,10 @@ from datetime import timedelta
 from uuid import UUID
 
 from app.clock import DatabaseClock
+from app.domain.workflow_filter import WorkflowFilter
 from app.engine.worker_limits import live_workers
 from app.store import diagnosis
-from app.store.workflow_search import WorkflowFilter, search
+from app.store.workflow_search import search
 from app.store.workflows import get_workflow
 from tests.support.engine import Harness
 from tests.support.shapes import shape

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
+from app.domain.audit_filter import AuditFilter
 from app.domain.errors import InputInvalid
 from app.engine.operate import Who, pause_workflow, requeue_letter, retry_step
 from app.engine.queue_settings import set_queue
 from app.engine.sweeps.expire import expire
-from app.store.audit import Filter
 from app.store.audit import list_page as audited
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness
@@ -213,7 +213,7 @@ def test_an_age_of_a_queue_is_taken_away_and_must_be_one(harness: Harness) -> No
     assert sweep(harness) == 0
 
     assert harness.letters(workflow) == []
-    told = [(one.before, one.after) for one in audited(harness.database, Filter(verb="queue.set")).items]
+    told = [(one.before, one.after) for one in audited(harness.database, AuditFilter(verb="queue.set")).items]
     assert told[0] == ({"expire_after_seconds": 60.0}, {"expire_after_seconds": None})
 
 

@@ -9,12 +9,13 @@ from uuid import UUID
 
 import pytest
 
+from app.domain.audit_filter import AuditFilter
 from app.domain.errors import GroupNotFound, IllegalMove, InputInvalid
+from app.domain.group_filter import GroupFilter
 from app.domain.states import GroupState
 from app.engine import groups as verbs
 from app.engine.operate import Who, give_up_letter, requeue_letter, retry_step
 from app.store import groups
-from app.store.audit import Filter
 from app.store.audit import list_page as audited
 from app.store.groups import Group
 from remand.errors import PermanentError
@@ -37,7 +38,7 @@ def fail(
 
 def listed(harness: Harness, **wanted: object) -> list[Group]:
     groups.fold(harness.database)
-    return groups.list_page(harness.database, **wanted).items  # type: ignore[arg-type]
+    return groups.list_page(harness.database, GroupFilter(**wanted)).items  # type: ignore[arg-type]
 
 
 def mend(harness: Harness, workflows: list[UUID]) -> None:
@@ -128,7 +129,7 @@ def test_somebody_takes_a_group_and_nobody_else_does(harness: Harness) -> None:
         verbs.release_group(harness.engine, group.id, BEN)
     assert verbs.assign_group(harness.engine, group.id, "cia", BEN, take_over=True).owner == "cia"
     assert verbs.release_group(harness.engine, group.id, Who("cia")).state is GroupState.OPEN
-    verbs_told = [one.verb for one in audited(harness.database, Filter(kind="group")).items]
+    verbs_told = [one.verb for one in audited(harness.database, AuditFilter(kind="group")).items]
     assert verbs_told == ["group.release", "group.assign", "group.claim"]
 
 
@@ -231,7 +232,7 @@ def test_groups_come_in_pages_by_age_or_by_size(harness: Harness) -> None:
         found: list[str] = []
         after = None
         while True:
-            page = groups.list_page(harness.database, after=after, limit=1, order=order)
+            page = groups.list_page(harness.database, GroupFilter(order=order), after=after, limit=1)
             found += [one.message.split()[0] for one in page.items]
             after = page.next
             if after is None:
@@ -241,7 +242,7 @@ def test_groups_come_in_pages_by_age_or_by_size(harness: Harness) -> None:
     with pytest.raises(InputInvalid, match="no cursor"):
         groups.list_page(harness.database, after="nonsense")
     with pytest.raises(InputInvalid, match="no order"):
-        groups.list_page(harness.database, order="pretty")
+        groups.list_page(harness.database, GroupFilter(order="pretty"))
 
 
 def test_a_group_is_found_by_enough_of_its_id(harness: Harness) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 
+from app.domain.group_filter import GroupFilter
 from app.engine.operate import (
     Who,
     cancel_letter,
@@ -98,7 +99,7 @@ def test_counts_are_those_of_the_rows_after_any_changes_by_many_at_once(harness:
 
     told = statistics(harness.engine)
     assert {one.name: one.now for one in told.by_status if one.now} == recount(harness)
-    [group] = groups.list_page(harness.database, states=()).items
+    [group] = groups.list_page(harness.database, GroupFilter(states=())).items
     assert (group.letters, group.open_letters) == (24, told.open)
     assert harness.database.call("select count(*) from remand.dead_letter_deltas") == [(0,)]
 

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
+from app.domain.audit_filter import AuditFilter
 from app.domain.errors import IllegalMove, InputInvalid
 from app.engine.operate import Who, cancel, pause_workflow, requeue_letter
 from app.engine.operate.open_by_hand import open_dead_letter
-from app.store.audit import Filter
 from app.store.audit import list_page as audited
 from remand.errors import PermanentError
 from tests.support.engine import Harness
@@ -120,5 +120,5 @@ def test_it_is_written_down(harness: Harness) -> None:
 
     open_dead_letter(harness.engine, workflow, ANN)
 
-    [entry] = audited(harness.database, Filter(workflow_id=workflow)).items
+    [entry] = audited(harness.database, AuditFilter(workflow_id=workflow)).items
     assert (entry.verb, entry.by, entry.reason) == ("dead_letter.open", "ann", ANN.reason)

@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
 from app.domain.dead_letter_filter import LetterFilter
+from app.domain.group_filter import GroupFilter
 from app.domain.states import DeadLetterStatus
 from app.engine import groups as causes
 from app.engine.operate import (
@@ -118,7 +119,7 @@ def test_an_empty_dashboard_has_no_rows(database: Database) -> None:
 
 def test_the_queue_is_that_of_triage_in_its_order(harness: Harness) -> None:
     letters(harness)
-    [group, *_] = groups.list_page(harness.database, states=()).items
+    [group, *_] = groups.list_page(harness.database, GroupFilter(states=())).items
     causes.claim_group(harness.engine, group.id, Who("grace"))
 
     found = rows(harness.database, "v_dlq_investigation_queue")

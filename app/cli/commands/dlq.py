@@ -12,7 +12,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.context import After, Cli, Group, Limit
-from app.cli.filter_options import with_filter
+from app.cli.filter_options import filter_of
+from app.cli.option_groups import with_options
 from app.cli.render.attempts import Verbose, attempt_table, traceback
 from app.cli.render.output import age, facts, now, short, short_ids, state, table
 from app.domain.dead_letters import DEFAULT_QUEUE
@@ -37,7 +38,7 @@ LetterId = Annotated[
         "remand dlq list --opened-for max_retries_exceeded --json",
     ),
 )
-@with_filter(LetterFilter)
+@with_options(asked=filter_of(LetterFilter, but=("ids",), all="Closed ones, too."))
 def list_(
     cli: Cli,
     asked: LetterFilter,

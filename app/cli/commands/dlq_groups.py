@@ -11,6 +11,8 @@ from rich.text import Text
 
 from app.cli.commands.dlq import GROUP as DLQ
 from app.cli.context import After, Cli, Group, Limit
+from app.cli.filter_options import filter_of
+from app.cli.option_groups import with_options
 from app.cli.render.output import age, facts, now, short, short_ids, state, table
 from app.cli.render.wording import command, counted, next_steps
 from app.cli.verb_commands import Done, Target, make_commands
@@ -18,7 +20,7 @@ from app.domain.states import GroupState
 from app.engine.suggest import Suggestion
 from app.resources import groups
 from app.resources.groups import Group as LetterGroup
-from app.resources.groups import GroupLine, GroupShown
+from app.resources.groups import GroupFilter, GroupLine, GroupShown
 from app.resources.letters import Note, NoteMade
 from app.resources.values import fields_of
 
@@ -30,29 +32,17 @@ _BARS = " ▁▂▃▄▅▆▇█"
 @DLQ.verb(
     "groups", examples=("remand dlq groups", "remand dlq groups --order largest", "remand dlq groups --all")
 )
+@with_options(asked=filter_of(GroupFilter, but=("states",), all="Resolved ones, too."))
 def list_groups(
     cli: Cli,
-    all: Annotated[bool, typer.Option("--all", help="Resolved ones, too.")] = False,
-    mine: Annotated[str | None, typer.Option("--owner", help="Only those of this person.")] = None,
-    template: Annotated[str | None, typer.Option("--template", help="Only of this template's name.")] = None,
-    namespace: Annotated[str | None, typer.Option("--namespace", help="Only of this namespace.")] = None,
-    order: Annotated[str, typer.Option("--order", help="`recent` or `largest`.")] = "recent",
+    asked: GroupFilter,
     after: After = None,
     limit: Limit = 50,
     cursor: Annotated[str | None, typer.Option("--cursor", hidden=True)] = None,
 ) -> None:
     """List the causes of dead letters: how many, since when, whose they are."""
     groups.fold(cli.database)
-    page = groups.list_page(
-        cli.database,
-        states=() if all else (GroupState.OPEN, GroupState.INVESTIGATING),
-        namespace=namespace,
-        template=template,
-        owner=mine,
-        order=order,
-        limit=limit,
-        after=after or cursor,
-    )
+    page = groups.list_page(cli.database, asked, limit=limit, after=after or cursor)
     trends = groups.trends(cli.database, [one.id for one in page.items], now())
     cli.out.answer_page(
         page.each(lambda one: GroupLine(**fields_of(one), trend=trends[one.id])),

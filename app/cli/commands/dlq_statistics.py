@@ -21,6 +21,7 @@ from app.domain.dead_letter_filter import LetterFilter
 from app.engine.worker_limits import live_workers
 from app.resources import groups
 from app.resources.breakers import breakers
+from app.resources.groups import GroupFilter
 from app.resources.letters import LetterRow, triage_page
 from app.resources.overview import Count, Statistics, live_by_state, statistics
 from app.resources.queues import Queue, queues
@@ -132,7 +133,7 @@ def watch(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
 
     def look() -> tuple[dict[str, Any], RenderableType]:
         told = statistics(cli.engine)
-        found = groups.list_page(cli.database, order="largest", limit=15).items
+        found = groups.list_page(cli.database, GroupFilter(order="largest"), limit=15).items
         return fields_of(told), Stacked(_summary(told), _causes(found))
 
     _again(cli, look, every, times)
@@ -148,7 +149,7 @@ def top(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
         workers = live_workers(cli.engine)
         gating = [one for one in breakers(cli.engine) if one.is_gating]
         states = live_by_state(cli.database, _COUNTED)
-        found = groups.list_page(cli.database, order="largest", limit=8).items
+        found = groups.list_page(cli.database, GroupFilter(order="largest"), limit=8).items
         value = {
             "open_letters": told.open,
             "workers": len(workers),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -69,9 +70,10 @@ def _procedure(
         "remand dlq redrive plan --all",
     ),
 )
-@with_options(chosen=options.selection, how=_procedure)
+@with_options(letters=options.named, chosen=options.chosen, how=_procedure)
 def plan(
     cli: Cli,
+    letters: tuple[UUID, ...],
     chosen: LetterFilter,
     how: Options,
     *,
@@ -83,7 +85,7 @@ def plan(
 
     Start it within a day: remand dlq redrive start --plan REDRIVE.
     """
-    made = engine.plan(cli.engine, chosen, cli.who(by, reason), how, everything=all)
+    made = engine.plan(cli.engine, replace(chosen, ids=letters), cli.who(by, reason), how, everything=all)
     _show_plan(cli, made, next_steps(command("remand dlq redrive start --plan", made.redrive.id)))
 
 
@@ -98,9 +100,10 @@ def plan(
         "remand dlq redrive start --all --dry-run",
     ),
 )
-@with_options(chosen=options.selection, how=_procedure)
+@with_options(letters=options.named, chosen=options.chosen, how=_procedure)
 def start(
     cli: Cli,
+    letters: tuple[UUID, ...],
     chosen: LetterFilter,
     how: Options,
     *,
@@ -120,7 +123,7 @@ def start(
         _warn(cli, engine.forecast(cli.engine, one.id))
         _started(cli, engine.start(cli.engine, one.id, _with_reason(cli, by, reason or one.reason)))
         return
-    made = engine.plan(cli.engine, chosen, cli.who(by, reason), how, everything=all)
+    made = engine.plan(cli.engine, replace(chosen, ids=letters), cli.who(by, reason), how, everything=all)
     if dry_run:
         _show_plan(cli, made)
         return

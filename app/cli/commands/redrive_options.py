@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -12,41 +11,16 @@ import typer
 
 from app.cli.arguments import read_since
 from app.cli.context import Cli
+from app.cli.filter_options import filter_of
 from app.cli.render.output import now
-from app.domain.dead_letter_filter import OPEN, LetterFilter
+from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid
 from app.domain.redrive import RedriveVerb
-from app.domain.states import DeadReason
-from app.resources.groups import find_group_id
 from app.resources.letters import find_letter_id
 
 Letters = Annotated[
     list[str] | None,
     typer.Argument(metavar="LETTER", help="Ids, or enough of either end of each; `-`: one a line on stdin."),
-]
-Template = Annotated[
-    str | None, typer.Option("--template", metavar="NAMESPACE/NAME[:VERSION]", help="Only of this template.")
-]
-InGroup = Annotated[str | None, typer.Option("--group", metavar="GROUP", help="Only with this cause.")]
-Step = Annotated[str | None, typer.Option("--step", help="Only of this step.")]
-Error = Annotated[
-    str | None, typer.Option("--error", metavar="CLASS", help="Only of this class of errors, in full.")
-]
-OpenedFor = Annotated[
-    list[DeadReason] | None, typer.Option("--opened-for", help="Only opened for this; repeatable.")
-]
-Contains = Annotated[
-    str | None, typer.Option("--contains", metavar="TEXT", help="Only with this in the error's message.")
-]
-Label = Annotated[str | None, typer.Option("--label", help="Only with this label.")]
-DeadQueue = Annotated[str | None, typer.Option("--dead-queue", help="Only of this dead queue.")]
-Since = Annotated[
-    str | None,
-    typer.Option("--since", metavar="WHEN", help="Only opened since: 2h, 7d, 2026-11-27T08:00 (UTC)."),
-]
-Until = Annotated[
-    str | None,
-    typer.Option("--until", metavar="WHEN", help="Only opened before that instant, or so long ago."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every open letter is meant: needed without a filter.")]
 VerbOption = Annotated[RedriveVerb, typer.Option("--verb", help="What is done with each letter.")]
@@ -84,46 +58,20 @@ OnceLive = Annotated[
 ]
 
 
-def selection(
-    cli: Cli,
-    letters: Letters = None,
-    template: Template = None,
-    group: InGroup = None,
-    step: Step = None,
-    error: Error = None,
-    opened_for: OpenedFor = None,
-    contains: Contains = None,
-    label: Label = None,
-    dead_queue: DeadQueue = None,
-    since: Since = None,
-    until: Until = None,
-) -> LetterFilter:
-    """Return the filter that the options mean.
+chosen = filter_of(
+    LetterFilter,
+    but=("statuses", "ids", "workflow_id", "handler", "queue", "categories", "claimed_by"),
+)
+
+
+def named(cli: Cli, letters: Letters = None) -> tuple[UUID, ...]:
+    """Return the ids of the letters that are named: these are reported one by one, whatever their status.
 
     Raises:
-        DeadLetterNotFound, GroupNotFound, AmbiguousId: an id that was typed short fits nothing, or several.
+        DeadLetterNotFound, AmbiguousId: an id that was typed short fits nothing, or several.
         InputInvalid: `-` was given and standard input names no letter.
     """
-    at = now()
-    # Ids that were named are reported one by one, whatever their status.
-    return LetterFilter.of_template(
-        template or "",
-        statuses=OPEN,
-        ids=_ids(cli, letters or ()),
-        group_id=find_group_id(cli.database, group) if group else None,
-        step=step,
-        error_class=error,
-        reasons=tuple(opened_for or ()),
-        text=contains,
-        label=label,
-        dead_queue=dead_queue,
-        opened_from=read_since(since, at) if since else None,
-        opened_before=read_since(until, at) if until else None,
-    )
-
-
-def _ids(cli: Cli, typed: Sequence[str]) -> tuple[UUID, ...]:
-    words = list(typed)
+    words = list(letters or ())
     if "-" in words:
         words.remove("-")
         read = sys.stdin.read().split()

@@ -12,9 +12,10 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.arguments import read_since
 from app.cli.context import After, Cli, Group, Limit, WorkflowId
 from app.cli.exits import EXIT_CODES
+from app.cli.filter_options import filter_of
+from app.cli.option_groups import with_options
 from app.cli.render.drawing import draw_workflow, step_table
 from app.cli.render.output import age, facts, json_text, now, short, short_ids, span, state, table
 from app.cli.render.wording import command, next_steps
@@ -49,29 +50,10 @@ WENT_WELL = (WorkflowState.COMPLETE, WorkflowState.RESOLVED_MANUALLY)
         "remand workflow list --template payments/order --json",
     ),
 )
-def list_(
-    cli: Cli,
-    state: Annotated[
-        list[WorkflowState] | None, typer.Option("--state", help="Only in this state; repeatable.")
-    ] = None,
-    template: Annotated[
-        str | None, typer.Option("--template", help="Only of this template: name or namespace/name.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", help="Submitted since: 15m, 2h, 7d or an instant.")
-    ] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
-    after: After = None,
-    limit: Limit = 50,
-) -> None:
+@with_options(asked=filter_of(WorkflowFilter, but=("namespace", "id_prefix", "submitted_before")))
+def list_(cli: Cli, asked: WorkflowFilter, after: After = None, limit: Limit = 50) -> None:
     """List workflows, newest first; those in the archive are found by their ids alone."""
-    wanted = WorkflowFilter(
-        states=tuple(state or ()),
-        template=template,
-        tag=tag,
-        submitted_after=None if since is None else read_since(since, now()),
-    )
-    found = search(cli.database, wanted, after=after, limit=limit)
+    found = search(cli.database, asked, after=after, limit=limit)
     looked = found.looked_back_to
     cli.out.answer_page(
         found.page.each(line_of),

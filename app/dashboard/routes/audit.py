@@ -5,9 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from app.dashboard import forms
 from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
-from app.resources.audit import Filter
+from app.resources.audit import AuditFilter
 from app.resources.audit import list_page as audited
 from app.web.identity import require
 
@@ -18,9 +19,7 @@ router = APIRouter()
 def audit_page(request: Request) -> Response:
     """Show who decided what, the newest first."""
     require(Permission.ADMIN_READ)(request)
-    given = request.query_params
-    wanted = Filter(
-        by=given.get("by") or None, verb=given.get("verb") or None, subject=given.get("subject") or None
-    )
-    page = audited(engine_of(request).database, wanted, after=given.get("cursor") or None, limit=50)
-    return show(request, "audit.html", page=page, given=given)
+    wanted = forms.filter_of(AuditFilter, request.query_params)
+    after = request.query_params.get("cursor") or None
+    page = audited(engine_of(request).database, wanted, after=after, limit=50)
+    return show(request, "audit.html", page=page, asked=forms.fields_of(wanted))

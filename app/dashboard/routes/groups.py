@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from app.dashboard import verbs
+from app.dashboard import forms, verbs
 from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
+from app.domain.group_filter import OPEN, GroupFilter
 from app.domain.states import GroupState
 from app.engine.statistics import statistics
 from app.resources import groups, letters
@@ -20,7 +22,7 @@ from app.web.identity import require
 router = APIRouter()
 _READ = require(Permission.LETTERS_READ)
 _STATES = {
-    "open": (GroupState.OPEN, GroupState.INVESTIGATING),
+    "open": OPEN,
     "mine": (GroupState.INVESTIGATING,),
     "resolved": (GroupState.RESOLVED,),
     "all": (),
@@ -35,17 +37,12 @@ def inbox(request: Request) -> Response:
     engine = engine_of(request)
     given = request.query_params
     state = given.get("state", "open")
+    asked = forms.filter_of(GroupFilter, given, but=("state",))
+    wanted = replace(asked, states=_STATES.get(state, OPEN))
+    if state == "mine":
+        wanted = replace(wanted, owner=caller.name)
     groups.fold(engine.database)
-    page = groups.list_page(
-        engine.database,
-        states=_STATES.get(state, _STATES["open"]),
-        template=given.get("template") or None,
-        namespace=given.get("namespace") or None,
-        owner=caller.name if state == "mine" else None,
-        order=given.get("order") or "recent",
-        after=given.get("cursor") or None,
-        limit=30,
-    )
+    page = groups.list_page(engine.database, wanted, after=given.get("cursor") or None, limit=30)
     now = engine.instant()
     trends = groups.trends(engine.database, [one.id for one in page.items], now)
     return show(
@@ -53,6 +50,8 @@ def inbox(request: Request) -> Response:
         "inbox.html",
         page=page,
         trends=trends,
+        wanted=wanted,
+        asked=forms.fields_of(asked),
         state=state if state in _STATES else "open",
         figures=statistics(engine),
         now=now,

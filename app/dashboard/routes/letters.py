@@ -16,7 +16,7 @@ from app.domain.access import Permission
 from app.domain.errors import WorkflowNotFound
 from app.engine.context import Engine
 from app.resources import groups, letters
-from app.resources.audit import Filter
+from app.resources.audit import AuditFilter
 from app.resources.audit import list_page as audited
 from app.resources.letters import DeadLetter, LetterFilter
 from app.resources.steps import Step, stored_steps
@@ -46,7 +46,7 @@ def triage(request: Request) -> Response:
 def _list(request: Request, template: str, read: Callable[..., Any]) -> Response:
     _READ(request)
     engine = engine_of(request)
-    wanted = forms.letters(request.query_params)
+    wanted = forms.filter_of(LetterFilter, request.query_params)
     page = read(engine.database, wanted, after=request.query_params.get("cursor") or None, limit=50)
     return show(
         request,
@@ -54,7 +54,7 @@ def _list(request: Request, template: str, read: Callable[..., Any]) -> Response
         page=page,
         wanted=wanted,
         scope=filters.written(wanted),
-        fields=filters.questions(LetterFilter),
+        asked=forms.fields_of(wanted),
         count=letters.count(engine.database, wanted, at_most=_COUNTED),
         counted=_COUNTED,
         is_triage=read is letters.triage_page,
@@ -83,7 +83,7 @@ def investigation(request: Request, letter_id: UUID) -> Response:
         verbs=[verb for verb in possible("letter", letter) if not _waits_for_step(verb, step)],
         similar=[one for one in similar.items if one.id != letter_id][:_SIMILAR],
         written=audited(
-            engine.database, Filter(kind="dead_letter", subject=str(letter_id)), limit=_AUDITED
+            engine.database, AuditFilter(kind="dead_letter", subject=str(letter_id)), limit=_AUDITED
         ).items,
     )
 

@@ -12,6 +12,7 @@ from app.domain.access import Permission
 from app.engine.worker_limits import live_workers
 from app.resources import groups
 from app.resources.breakers import breakers
+from app.resources.groups import GroupFilter
 from app.resources.overview import ended_lately, live_by_state, longest_standing, statistics
 from app.resources.queues import queues
 from app.web.identity import require
@@ -43,7 +44,7 @@ def overview_page(request: Request) -> Response:
         states=live_by_state(engine.database, _COUNTED),
         counted=_COUNTED,
         still=longest_standing(engine.database, 5),
-        largest=groups.list_page(engine.database, order="largest", limit=5).items,
+        largest=groups.list_page(engine.database, GroupFilter(order="largest"), limit=5).items,
         attempts=[one.attempts for one in lately],
         # The interval that has just begun is not complete yet.
         per_second=sum(one.attempts for one in lately[-7:-1]) / (_STRETCH_SECONDS * 6),

@@ -17,7 +17,7 @@ from app.domain.errors import InputInvalid
 from app.domain.redrive import RedriveState, RedriveVerb
 from app.engine import redrive
 from app.engine.redrive import Options
-from app.resources.letters import count
+from app.resources.letters import LetterFilter, count
 from app.web.identity import require
 
 router = APIRouter()
@@ -40,7 +40,7 @@ def new_redrive(request: Request) -> Response:
     """Ask what is to be done with the letters of a filter; it says which, and how many there are now."""
     _WRITE(request)
     engine = engine_of(request)
-    wanted = forms.letters(request.query_params)
+    wanted = forms.filter_of(LetterFilter, request.query_params)
     return show(
         request,
         "redrive_new.html",
@@ -59,7 +59,7 @@ async def plan_redrive(request: Request) -> Response:
     caller = _WRITE(request)
     engine = engine_of(request)
     given = await forms.read(request)
-    wanted = forms.letters(await request.form())
+    wanted = forms.filter_of(LetterFilter, await request.form())
     made = await run_in_threadpool(
         redrive.plan,
         engine,

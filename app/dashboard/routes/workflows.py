@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
 from app.dashboard import forms, verbs
@@ -18,8 +18,7 @@ from app.dashboard.lookup import Place, places
 from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
 from app.domain.dag import levels
-from app.domain.errors import AmbiguousId, InputInvalid, WorkflowNotFound
-from app.domain.states import WorkflowState
+from app.domain.errors import AmbiguousId, WorkflowNotFound
 from app.engine.context import Engine
 from app.resources import letters, workflows
 from app.resources.letters import LetterFilter, LetterRow
@@ -43,29 +42,30 @@ def list_workflows(request: Request) -> Response:
     """Show the workflows that fit, the newest first; what has the id or name that was typed, at once."""
     caller = _READ(request)
     engine = engine_of(request)
-    given = request.query_params
-    typed = given.get("q", "").strip()
+    asked = forms.filter_of(WorkflowFilter, request.query_params)
+    typed = request.query_params.get("q", "").strip()
     elsewhere = places(engine, caller, typed)
     try:
-        found = _by_id(engine, typed)
+        workflow_id = _by_id(engine, typed)
     except AmbiguousId:
         wanted = WorkflowFilter(id_prefix=typed.lower())
     else:
-        if found is not None and not elsewhere:
-            return RedirectResponse(f"/workflows/{found}", 303)
-        if found is None and len(elsewhere) == 1:
+        if workflow_id is not None and not elsewhere:
+            return RedirectResponse(f"/workflows/{workflow_id}", 303)
+        if workflow_id is None and len(elsewhere) == 1:
             return RedirectResponse(elsewhere[0].address, 303)
-        wanted = _wanted(given)
-        if found is not None:
-            elsewhere = [Place("workflow", str(found), f"/workflows/{found}"), *elsewhere]
-    searched = workflows.search(engine.database, wanted, after=given.get("cursor") or None, limit=50)
+        wanted = _narrowed(asked, typed.split())
+        if workflow_id is not None:
+            elsewhere = [Place("workflow", str(workflow_id), f"/workflows/{workflow_id}"), *elsewhere]
+    after = request.query_params.get("cursor") or None
+    found = workflows.search(engine.database, wanted, after=after, limit=50)
     return show(
         request,
         "workflows.html",
-        page=searched.page,
-        looked_back_to=searched.looked_back_to,
-        states=list(WorkflowState),
-        given=given,
+        page=found.page,
+        looked_back_to=found.looked_back_to,
+        asked=forms.fields_of(asked),
+        typed=typed,
         elsewhere=elsewhere,
     )
 
@@ -79,23 +79,19 @@ def _by_id(engine: Engine, typed: str) -> UUID | None:
         return None
 
 
-def _wanted(given: QueryParams) -> WorkflowFilter:
-    words = given.get("q", "").split()
+def _narrowed(asked: WorkflowFilter, words: list[str]) -> WorkflowFilter:
+    """Return a filter with what was typed into the search field: a template, a tag, values of the input."""
     inputs = tuple(
         tuple(word.removeprefix("input.").split("=", 1))
         for word in words
         if word.startswith("input.") and "=" in word
     )
     tags = [word.removeprefix("tag:") for word in words if word.startswith("tag:")]
-    plain = [word for word in words if not word.startswith(("input.", "tag:"))]
-    try:
-        states = tuple(WorkflowState(one) for one in given.getlist("state") if one)
-    except ValueError as error:
-        raise InputInvalid(str(error)) from None
-    return WorkflowFilter(
-        states=states,
-        template=given.get("template") or (plain[0] if plain else None),
-        tag=given.get("tag") or (tags[0] if tags else None),
+    templates = [word for word in words if not word.startswith(("input.", "tag:"))]
+    return replace(
+        asked,
+        template=asked.template or next(iter(templates), None),
+        tag=asked.tag or next(iter(tags), None),
         input=inputs,  # type: ignore[arg-type]  # split("=", 1) gives two
     )
 
