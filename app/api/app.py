@@ -27,7 +27,8 @@ from app.api import (
     templates,
     workflows,
 )
-from app.api.health import Looks
+from app.api.health import KEPT_SECONDS
+from app.engine.last_look import LastLook
 from app.runtime import Runtime
 from app.web import errors
 
@@ -66,7 +67,7 @@ def build(runtime: Runtime) -> FastAPI:
         generate_unique_id_function=_operation,
     )
     app.state.runtime = runtime
-    app.state.looks = Looks()
+    app.state.last_checks = LastLook(KEPT_SECONDS)
     errors.install(app)
     for noun in _GUARDED:
         app.include_router(noun.router, responses=openapi.EVERYWHERE)

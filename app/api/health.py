@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from dataclasses import dataclass, replace
 
 from fastapi import APIRouter
@@ -15,6 +13,7 @@ from app.api import openapi
 from app.api.dependencies import EngineOf, QueueReader
 from app.api.responses import answer
 from app.engine.context import Engine
+from app.engine.last_look import LastLook
 from app.engine.readiness import Check, checks
 from app.web.errors import sees_servers
 
@@ -45,30 +44,6 @@ class Health:
 
     ready: bool
     checks: list[Check]
-
-
-class Looks:
-    """The last look at the service, so that many askers cost one look."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._until = 0.0
-        self._found: list[Check] = []
-
-    def look(self, engine: Engine) -> list[Check]:
-        """Return what was found at most `KEPT_SECONDS` ago, or before the look that is under way."""
-        # A check takes seconds while a server is away: requests that come meanwhile get the previous result.
-        if time.monotonic() >= self._until and self._lock.acquire(blocking=not self._found):
-            try:
-                self._look(engine)
-            finally:
-                self._lock.release()
-        return self._found
-
-    def _look(self, engine: Engine) -> None:
-        if time.monotonic() >= self._until:
-            self._found = checks(engine)
-            self._until = time.monotonic() + KEPT_SECONDS
 
 
 @router.get("/health/live", response_model=Live, summary="Does this process answer?", openapi_extra=_OPEN)
@@ -108,6 +83,7 @@ def _plain(check: Check) -> Check:
 
 
 def _looked(request: Request, engine: Engine) -> Health:
-    looks: Looks = request.app.state.looks
-    found = looks.look(engine)
-    return Health(all(one.ok for one in found), found)
+    # A check takes seconds while a server is away: requests that come meanwhile get the previous result.
+    last: LastLook[list[Check]] = request.app.state.last_checks
+    found = last.get(lambda: checks(engine), waits=False)
+    return Health(all(check.ok for check in found), found)

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from app.engine.context import Engine
+from app.engine.last_look import LastLook
 from app.resources.overview import change_mark
 
 LOOK_SECONDS = 2.0
@@ -32,19 +33,20 @@ class Live:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._mark = ""
-        self._until = 0.0
+        self._last = LastLook[str](LOOK_SECONDS / 2)
         self._listeners = 0
         self._lock = asyncio.Lock()
 
     async def mark(self) -> str:
         """Return a name of the state of the site, at most a second old: another when something changed."""
         async with self._lock:
-            if time.monotonic() >= self._until:
-                seen = await anyio.to_thread.run_sync(change_mark, self._engine.database)
-                self._mark = hashlib.blake2b(repr(seen).encode(), digest_size=8).hexdigest()
-                self._until = time.monotonic() + LOOK_SECONDS / 2
-            return self._mark
+            if self._last.is_fresh:
+                return self._last.seen
+            return await anyio.to_thread.run_sync(self._last.get, self._look)
+
+    def _look(self) -> str:
+        seen = change_mark(self._engine.database)
+        return hashlib.blake2b(repr(seen).encode(), digest_size=8).hexdigest()
 
     async def serve(self, request: Request) -> Response:
         """Answer a browser that listens; 503 when too many do."""

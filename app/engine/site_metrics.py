@@ -1,16 +1,15 @@
 """Metrics of the whole site for Prometheus: gauges and totals, read from the database in one look.
 
 Every statement reads live work or counters, never finished work; totals are kept for ever and never decrease.
-A look takes some twenty short transactions: `Looks` shares one look among all who ask within seconds.
+A look takes some twenty short transactions: it is shared among all who ask within `KEPT_SECONDS`.
 Source: E5.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
 import app as product
@@ -46,35 +45,18 @@ _FAILED = ((m.PARTITION_FAILURES, "partitions"),)
 _MOVED = ((m.PARTITIONS_CREATED, "partitions"),)
 
 
-class Looks:
-    """The last look, so that many askers cost one."""
-
-    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._lock = threading.Lock()
-        self._until = 0.0
-        self._found: Series = {}
-
-    def look(self, engine: Engine) -> Series:
-        """Return what was found at most `KEPT_SECONDS` ago.
-
-        Raises:
-            DatabaseUnreachable: the database is away.
-        """
-        with self._lock:
-            begun = self._seconds()
-            if begun >= self._until:
-                series = look(engine)
-                now = self._seconds()
-                series[m.LOOK_SECONDS.name, ()] = [now - begun]
-                self._found, self._until = series, now + KEPT_SECONDS
-            return self._found
-
-
 def look(engine: Engine) -> Series:
-    """Return all figures as of now. Transaction: some short ones."""
+    """Return all figures as of now. Transaction: some short ones.
+
+    Raises:
+        DatabaseUnreachable: the database is away.
+    """
+    begun = time.monotonic()
     parts = (_site, _queues, _workers, _breakers, _letters, _dead_queues, _sweeps, _partitions)
-    return {(metric.name, labels): [float(value)] for part in parts for metric, labels, value in part(engine)}
+    series = {
+        (metric.name, labels): [float(value)] for part in parts for metric, labels, value in part(engine)
+    }
+    return {**series, (m.LOOK_SECONDS.name, ()): [time.monotonic() - begun]}
 
 
 def _site(engine: Engine) -> Iterator[Figure]:

@@ -8,10 +8,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app.domain.access import Permission
-from app.engine.site_metrics import Looks
+from app.engine.last_look import LastLook
+from app.engine.site_metrics import KEPT_SECONDS, look
 from app.runtime import Runtime
 from app.telemetry import metrics_buffer
 from app.telemetry.exposition import Exposed, written
+from app.telemetry.metrics_buffer import Series
 from app.web.identity import require
 
 PATH = "/metrics"
@@ -20,10 +22,10 @@ _allowed = require(Permission.METRICS_READ)
 
 def routes(runtime: Runtime) -> list[BaseRoute]:
     """Return the route."""
-    looks = Looks()
+    last = LastLook[Series](KEPT_SECONDS)
 
     def text(accept: str) -> tuple[bytes, str]:
-        series = looks.look(runtime.engine) | metrics_buffer.counted()
+        series = last.get(lambda: look(runtime.engine)) | metrics_buffer.counted()
         return written(Exposed(lambda: series, "database", "process"), accept)
 
     async def metrics(request: Request) -> Response:

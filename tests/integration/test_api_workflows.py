@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,8 +10,6 @@ from uuid import UUID, uuid4
 import pytest
 from httpx import Client
 
-from app.api import health
-from app.engine.readiness import Check
 from app.store import workflow_search
 from tests.support.engine import Harness, settings_for
 from tests.support.shapes import CHAIN, always, shape
@@ -297,28 +294,3 @@ def test_the_document_names_every_permission_and_error(client: Client) -> None:
             if not path.startswith("/health/"):
                 assert {"401", "403", "422"} <= set(operation["responses"]), (method, path)
     assert "HTTPValidationError" not in json.dumps(document)
-
-
-def test_who_asks_while_a_look_is_under_way_hears_of_the_one_before(
-    web: Web, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks, asked = health.Looks(), threading.Event()
-    good, bad = [Check("database", True, "answers")], [Check("database", False, "away")]
-    monkeypatch.setattr(health, "checks", lambda _: good)
-    assert looks.look(web.engine) == good
-    monkeypatch.setattr(health, "KEPT_SECONDS", -1.0)
-    monkeypatch.setattr(looks, "_until", 0.0)
-
-    def slow(_: object) -> list[Check]:
-        assert asked.wait(10)
-        return bad
-
-    monkeypatch.setattr(health, "checks", slow)
-    looker = threading.Thread(target=looks.look, args=(web.engine,))
-    looker.start()
-    while not looks._lock.locked():
-        pass
-    assert looks.look(web.engine) == good
-    asked.set()
-    looker.join(10)
-    assert looks._found == bad

@@ -14,9 +14,10 @@ from app.domain.errors import DatabaseUnreachable
 from app.engine import archive, redrive
 from app.engine import groups as group_verbs
 from app.engine.breakers import open_breaker
+from app.engine.last_look import LastLook
 from app.engine.operate import Who, claim_letter, give_up_letter, requeue_letter, resolve_letter
 from app.engine.pauses import pause_queue
-from app.engine.site_metrics import KEPT_SECONDS, Looks
+from app.engine.site_metrics import KEPT_SECONDS, look
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.runs import Sweep, SweepRuns
 from app.engine.sweeps.stale import stale
@@ -29,6 +30,7 @@ from app.store.tables import PARTITIONED
 from app.telemetry import metrics as m
 from app.telemetry import metrics_buffer
 from app.telemetry.exposition import Exposed, written
+from app.telemetry.metrics_buffer import Series
 from beat_schedule import BEAT_SCHEDULE
 from remand import PermanentError, RetryableError
 from tests.support.clock import FakeClock
@@ -393,35 +395,35 @@ def test_warnings_of_what_will_be_stale_are_counted_once_each(harness: Harness, 
 
 def told(harness: Harness) -> Numbers:
     """A look at the database of a harness, as text and back."""
-    series = Looks().look(harness.engine)
+    series = look(harness.engine)
     body, _ = written(Exposed(lambda: series, "database"), "")
     return Numbers.of(body.decode())
 
 
 def test_a_look_is_good_for_a_few_seconds_and_then_taken_anew(harness: Harness) -> None:
     at = 100.0
-    looks = Looks(seconds=lambda: at)
+    last = LastLook[Series](KEPT_SECONDS, seconds=lambda: at)
     harness.publish(ONE)
     key = ("remand_queue_due_steps", ("steps",))
-    assert looks.look(harness.engine)[key] == [0]
+    assert last.get(lambda: look(harness.engine))[key] == [0]
     harness.submit("t/one")
 
     at += KEPT_SECONDS - 0.1
-    assert looks.look(harness.engine)[key] == [0]
+    assert last.get(lambda: look(harness.engine))[key] == [0]
     at += 0.2
-    assert looks.look(harness.engine)[key] == [1]
+    assert last.get(lambda: look(harness.engine))[key] == [1]
 
 
 def test_a_database_that_is_away_is_an_error_and_no_old_numbers(harness: Harness) -> None:
     at = 100.0
-    looks = Looks(seconds=lambda: at)
-    looks.look(harness.engine)
+    last = LastLook[Series](KEPT_SECONDS, seconds=lambda: at)
+    last.get(lambda: look(harness.engine))
     away = Database("postgresql://nobody@127.0.0.1:1/x")
     engine = make_engine(away, harness.clock, harness.bell, harness.settings)
 
     at += KEPT_SECONDS + 1
     with pytest.raises(DatabaseUnreachable):
-        looks.look(engine)
+        last.get(lambda: look(engine))
     away.dispose()
 
 
