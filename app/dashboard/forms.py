@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
-from starlette.datastructures import FormData, QueryParams
+from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 
 from app.domain import filters
@@ -24,14 +24,17 @@ from app.resources.workflows import get_workflow
 from remand.redact import MASK, redact_json
 
 F = TypeVar("F")
+Fields = ImmutableMultiDict[str, str]
+"""What an address or a form gives: texts by name, several of some."""
 _DOCUMENTS = ("input", "result", "values")
 
 
-async def read(request: Request) -> dict[str, str]:
+async def read(request: Request) -> Fields:
     """Return the fields of a form, trimmed; those left empty are not there."""
     form = await request.form()
     check_arguments(form, documents=_DOCUMENTS)
-    return {name: value.strip() for name, value in form.items() if isinstance(value, str) and value.strip()}
+    texts = [(name, value.strip()) for name, value in form.multi_items() if isinstance(value, str)]
+    return Fields([(name, text) for name, text in texts if text])
 
 
 async def check_address(request: Request) -> None:
@@ -40,7 +43,7 @@ async def check_address(request: Request) -> None:
     check_arguments({name: str(value) for name, value in request.path_params.items()})
 
 
-def filter_of(of: type[F], given: QueryParams | FormData, *, but: Sequence[str] = ()) -> F:
+def filter_of(of: type[F], given: Fields, *, but: Sequence[str] = ()) -> F:
     """Return the filter that an address, or a form that carries one, asks for; `but`: what it may not say.
 
     Raises:
@@ -48,7 +51,7 @@ def filter_of(of: type[F], given: QueryParams | FormData, *, but: Sequence[str] 
     """
     texts: dict[str, list[str]] = {}
     for name, value in given.multi_items():
-        if isinstance(value, str) and name not in but:
+        if name not in but:
             texts.setdefault(name, []).append(value)
     return filters.read(of, texts)
 

@@ -278,6 +278,19 @@ def test_a_redrive_keeps_to_every_value_of_a_filter(
     assert "Start with exactly these 1" in read(operator, made.headers["location"])
 
 
+def test_the_queue_of_a_filter_is_not_the_queue_to_run_in(
+    site: Harness, broken: UUID, operator: httpx.Client
+) -> None:
+    queue = site.open_letter(broken).queue
+    assert read(operator, f"/redrives/new?queue={queue}").count('name="queue"') == 1
+
+    at = post(operator, "/redrives/new", queue=queue, to_queue="elsewhere", why="x").headers["location"]
+
+    planned = site.database.call("select selection ->> 'queue', queue from remand.redrives")
+    assert planned == [(queue, "elsewhere")]
+    assert "Start with exactly these 1" in read(operator, at)
+
+
 def test_a_redrive_that_a_breaker_holds_says_so(site: Harness, broken: UUID, operator: httpx.Client) -> None:
     from app.engine.breakers import open_breaker
     from app.engine.sweeps.redrive import redrive

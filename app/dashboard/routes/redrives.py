@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -59,11 +60,10 @@ async def plan_redrive(request: Request) -> Response:
     caller = _WRITE(request)
     engine = engine_of(request)
     given = await forms.read(request)
-    wanted = forms.filter_of(LetterFilter, await request.form())
     made = await run_in_threadpool(
         redrive.plan,
         engine,
-        wanted,
+        forms.filter_of(LetterFilter, given),
         caller.who(given.get("why")),
         _options(given),
         everything="everything" in given,
@@ -71,7 +71,7 @@ async def plan_redrive(request: Request) -> Response:
     return RedirectResponse(f"/redrives/{made.redrive.id}", 303)
 
 
-def _options(given: dict[str, str]) -> Options:
+def _options(given: Mapping[str, str]) -> Options:
     try:
         sizes = tuple(int(one) for one in given.get("canary", "").replace(",", " ").split())
         verb = RedriveVerb(given.get("verb", "requeue"))
@@ -85,7 +85,7 @@ def _options(given: dict[str, str]) -> Options:
         success_share=1.0 if share is None else share / 100,
         rate_per_second=forms.number(given.get("rate"), "the rate"),
         include_claimed="include_claimed" in given,
-        queue=given.get("queue"),
+        queue=given.get("to_queue"),
         priority=None if priority is None else int(priority),
     )
 
