@@ -513,17 +513,6 @@ VERBS: Final[tuple[Verb, ...]] = (
             'workflow restart 1f9c02 --from charge --reason "prices were wrong"',
         ),
     ),
-    Verb(
-        noun="workflow",
-        name="acknowledge",
-        engine="engine.operate.workflows:acknowledge",
-        permission=_WORKFLOWS,
-        title="Say that you have looked at it",
-        button="Acknowledge",
-        about="Write into the audit log that you have looked at a workflow, and why it may stay as it is.",
-        done="It is written down that you have looked at it.",
-        examples=('workflow acknowledge 1f9c02 --reason "waits for the bank until Monday"',),
-    ),
 )
 
 

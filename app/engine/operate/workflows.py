@@ -43,16 +43,3 @@ def cancel(engine: Engine, workflow_id: UUID, who: Who, *, letter_id: UUID | Non
     log("workflow.cancelled", workflow_id=str(workflow_id), by=who.by, reason=who.reason)
     log_closed(letter, workflow_id, DeadLetterStatus.CANCELLED, who)
     return Decided(workflow_id, workflow.state, WorkflowState.CANCELLED, closed_letter=letter)
-
-
-@patient
-def acknowledge(engine: Engine, workflow_id: UUID, who: Who) -> Decided:
-    """Write into the audit log that somebody has looked at a workflow, and why it may stay as it is.
-
-    Transaction: own.
-    """
-    with engine.database.begin() as connection:
-        workflow = lock_workflow(connection, workflow_id)
-        operation = Operation(connection, workflow, who, engine.now(connection))
-        operation.record("workflow.acknowledge", kind="workflow", subject=workflow_id)
-    return Decided(workflow_id, workflow.state, workflow.state, changed=False)
