@@ -66,6 +66,8 @@ class Verb:
     previews: bool = True
     """Whether it can be tried without effect."""
     needs_reason: bool = False
+    keeps_workflow: bool = False
+    """It changes the letter alone, not its workflow."""
     examples: tuple[str, ...] = ()
     """Command lines, without "remand"."""
     lacks: tuple[Door, ...] = ()
@@ -75,9 +77,21 @@ class Verb:
     """The Celery task and the method of the client, which have one name; empty: there is none."""
 
     def act(self, engine: Any, key: tuple[Any, ...], who: Any, given: Mapping[str, Any]) -> Any:
-        """Do it. Raises as the function of the engine does, and InputInvalid for an object that is none."""
+        """Do it.
+
+        Raises:
+            InputInvalid: an argument is not what it should be, or a reason is needed and none was given.
+            RemandError: as the function of the engine.
+        """
+        self._check_reason(who)
         taken = {one.of_engine: one.checked(given[one.name]) for one in self.arguments if one.name in given}
         return self.function(engine, *key, who=who, **taken)
+
+    def _check_reason(self, who: Any) -> None:
+        if self.needs_reason and not (who.reason or "").strip():
+            from app.domain.errors import InputInvalid  # noqa: PLC0415 - as above
+
+            raise InputInvalid(f"a reason is needed to {self.command} a {self.noun}", hint='--reason "why"')
 
     @property
     def command(self) -> str:

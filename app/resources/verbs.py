@@ -104,6 +104,7 @@ VERBS: Final[tuple[Verb, ...]] = (
         about="Take an investigation, so that nobody else does; a reason becomes its first note.",
         done="The investigation is yours.",
         when=_is_free,
+        keeps_workflow=True,
         examples=("dlq claim 7be301", "dlq claim 7be301 --by ada"),
     ),
     Verb(
@@ -117,6 +118,7 @@ VERBS: Final[tuple[Verb, ...]] = (
         done="Anybody may take it now.",
         arguments=(_FORCE,),
         when=_is_taken,
+        keeps_workflow=True,
         examples=("dlq release 7be301",),
     ),
     Verb(
@@ -130,6 +132,7 @@ VERBS: Final[tuple[Verb, ...]] = (
         done="The investigation is theirs.",
         arguments=(Argument("assignee", "text", "Whose it becomes.", required=True, typed="WHO"), _FORCE),
         when=_is_open,
+        keeps_workflow=True,
         examples=("dlq assign 7be301 ada", "dlq assign 7be301 ada --take-over"),
     ),
     Verb(
@@ -144,6 +147,7 @@ VERBS: Final[tuple[Verb, ...]] = (
         arguments=(_NOTE,),
         previews=False,
         own_route="POST /dlq/{letter_id}/notes",
+        keeps_workflow=True,
         examples=('dlq note 7be301 "the card was never activated"',),
     ),
     Verb(
@@ -159,6 +163,7 @@ VERBS: Final[tuple[Verb, ...]] = (
             Argument("add", "texts", "To put on it.", typed="LABEL..."),
             Argument("remove", "texts", "To take off; repeatable."),
         ),
+        keeps_workflow=True,
         examples=("dlq label 7be301 bank eu", "dlq label 7be301 --remove eu"),
     ),
     Verb(
@@ -174,6 +179,7 @@ VERBS: Final[tuple[Verb, ...]] = (
             Argument("add", "texts", "To add.", typed="URL..."),
             Argument("remove", "texts", "To take away; repeatable."),
         ),
+        keeps_workflow=True,
         examples=("dlq link 7be301 https://tickets.example/417",),
     ),
     Verb(
@@ -188,6 +194,7 @@ VERBS: Final[tuple[Verb, ...]] = (
         arguments=(
             Argument("values", "object", "The values, by key, as JSON.", required=True, typed="JSON|@FILE|-"),
         ),
+        keeps_workflow=True,
         examples=("dlq metadata 7be301 '{\"ticket\": 417}'",),
     ),
     Verb(

@@ -11,6 +11,8 @@ from app.api.app import build
 from app.api.openapi import document
 from app.cli import words
 from app.config import Settings
+from app.domain.errors import InputInvalid
+from app.engine.operate import Who
 from app.resources.verbs import VERBS, Verb
 from app.runtime import Runtime
 from remand.client import Client
@@ -74,3 +76,10 @@ def test_a_task_and_its_method_take_the_arguments_of_the_row(verb: Verb) -> None
     task: Any = commands.app.tasks[f"remand.{verb.task}"]
     for taken in (inspect.signature(task.run), inspect.signature(getattr(Client, verb.task))):
         assert {argument.name for argument in verb.arguments} <= set(taken.parameters)
+
+
+@pytest.mark.parametrize("reason", [None, "", " "])
+def test_a_verb_that_needs_a_reason_does_nothing_without_one(reason: str | None) -> None:
+    for verb in [verb for verb in VERBS if verb.needs_reason]:
+        with pytest.raises(InputInvalid, match="a reason is needed"):
+            verb.act(None, (), Who("ada", reason), {})

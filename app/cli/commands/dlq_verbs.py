@@ -17,8 +17,6 @@ from app.resources.verbs import Verb
 from app.resources.workflows import find_workflow
 
 __all__ = ["GROUP"]
-_OF_THE_LETTER = ("claim", "release", "assign", "label", "link", "metadata")
-"""What leaves its workflow as it is."""
 
 
 def _find(cli: Cli, typed: str) -> Target:
@@ -38,7 +36,7 @@ def _answer(cli: Cli, did: Done) -> None:
 
 def _told(verb: Verb, value: letters.LetterDecision) -> list[Any]:
     end = short(value.id)
-    if verb.name not in _OF_THE_LETTER:
+    if not verb.keeps_workflow:
         goes_on = value.after not in ("cancelled", "error", "resolved_manually", "complete")
         told = decided(f"workflow {short(value.workflow_id)}", value)
         return [told, *([follow(value.workflow_id)] if goes_on else [])]
