@@ -21,7 +21,7 @@ from celery import Celery
 from celery.events import get_exchange
 from kombu.exceptions import OperationalError
 
-from app.store.run_queue import Claim
+from app.store.claims import Claim
 from app.telemetry import log
 
 INTERVAL_SECONDS = 0.5

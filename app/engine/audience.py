@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from app.store.run_queue import Claim
+from app.store.claims import Claim
 
 
 class Audience(Protocol):

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from app.store.run_queue import Claim, Completed, EndedBadly
+from app.store.claims import Claim, Completed, EndedBadly
 
 
 @dataclass(slots=True)

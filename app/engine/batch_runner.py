@@ -10,7 +10,7 @@ from app.engine.audience import Audience
 from app.engine.batch_sizer import BatchSizer
 from app.engine.drain_state import DrainState
 from app.engine.run import Abandoned, End, Interrupted, Runner
-from app.store.run_queue import Claim, Completed, EndedBadly
+from app.store.claims import Claim, Completed, EndedBadly
 from app.store.session import NOT_NOW
 from app.telemetry import metrics_buffer
 from app.telemetry.metrics import BATCH_STEPS, STEP_SECONDS

@@ -16,7 +16,8 @@ from app.domain.queues import queue_of
 from app.engine import recording
 from app.engine.bell import Bell
 from app.engine.process_table import ProcessTable, Ran, Running, Slot
-from app.store.run_queue import EndedBadly, RunQueue
+from app.store.claims import EndedBadly
+from app.store.run_queue import RunQueue
 from app.store.session import NOT_NOW
 from app.telemetry import log
 from app.telemetry.metrics import LOST_ATTEMPTS

@@ -12,7 +12,8 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from app.domain.errors import Busy, DatabaseUnreachable, RightMissing, StepUnreadable, ValueRefused
-from app.store.run_queue import Claim, Completed, EndedBadly, Head, RunQueue, Settled
+from app.store.claims import Claim, Completed, EndedBadly, Head, Settled
+from app.store.run_queue import RunQueue
 from app.telemetry import log
 from remand.errors import WorkerLost
 from remand.failure import Failure, capture

@@ -10,7 +10,7 @@ from app.config import Settings
 from app.domain.decide import route
 from app.domain.template import RetrySpec, Template, resolve_retry
 from app.engine.rule_sets import RuleSets, books_of_settings
-from app.store.run_queue import Claim, EndedBadly
+from app.store.claims import Claim, EndedBadly
 from app.store.templates import Templates
 from remand.rules import RuleBook
 

@@ -26,7 +26,8 @@ from app.domain.jsonvalue import encode
 from app.domain.stopping import is_echo_of_stop
 from app.engine.process_table import Running, SlotWriter
 from app.engine.recording import told
-from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
+from app.store.claims import Claim, Completed, EndedBadly
+from app.store.run_queue import RunQueue
 from app.store.session import NOT_NOW
 from app.telemetry import lines_belong_to, lines_belong_to_nothing, log
 from remand import rules

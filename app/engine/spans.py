@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.store.run_queue import Claim
+from app.store.claims import Claim
 from app.telemetry.traces import Begun, Traces
 
 

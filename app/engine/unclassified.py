@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.store.run_queue import EndedBadly, RunQueue
+from app.store.claims import EndedBadly
+from app.store.run_queue import RunQueue
 from app.store.unclassified import Unknown
 from app.telemetry import log
 

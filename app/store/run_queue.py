@@ -9,8 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from datetime import datetime
+from dataclasses import fields
 from typing import Any, Final
 from uuid import UUID
 
@@ -21,10 +20,10 @@ from app.domain.errors import StepUnreadable, ValueRefused
 from app.domain.queues import queue_of
 from app.store import failure_json, json_values
 from app.store.arrays import plain, texts
+from app.store.claims import Claim, Completed, EndedBadly, Head, Settled
 from app.store.rows import T
 from app.store.session import Database
 from app.store.unclassified import Unknown, record
-from remand.failure import Failure
 
 INLINE_PARENTS_BYTES: Final = 500_000
 """Results of a step's parents, together and as stored, that come along with its claim."""
@@ -61,57 +60,58 @@ select queue
   from claims, remand.give_back(%s, %s, claims.workflows, claims.steps, '{}', '{}', %s) queue
 """
 _INTERRUPT = "select * from remand.interrupt(%s, %s::uuid[], %s::text[], %s::int[], %s)"
-_RENEW = (
-    "update remand.run_queue set lease_until = coalesce(%s, clock_timestamp()) + make_interval(secs => %s)"
-    " where workflow_id = %s and step = %s and attempt = %s and worker = %s and phase = 'claimed' returning 1"
-)
-_CHECKPOINT = (
-    "with held as (" + _RENEW + ") update remand.steps set checkpoint = %s::text::jsonb"
-    " where workflow_id = %s and name = %s and exists (select from held) returning 1"
-)
-_PARENTS_FAILURES = (
-    "select parent.name, jsonb_build_object('error_class', parent.failure -> 'error_class',"
-    " 'message', parent.failure -> 'message') from remand.steps step, unnest(step.depends_on) named(name),"
-    " lateral (select s.name, s.failure from remand.steps s where s.workflow_id = step.workflow_id"
-    "             and s.name = named.name and s.state = 'error' offset 0) parent"
-    " where step.workflow_id = %s and step.name = %s"
-)
+_RENEW = """
+update remand.run_queue
+   set lease_until = coalesce(%s, clock_timestamp()) + make_interval(secs => %s)
+ where workflow_id = %s
+   and step = %s
+   and attempt = %s
+   and worker = %s
+   and phase = 'claimed'
+returning 1
+"""
+_CHECKPOINT = f"""
+with held as ({_RENEW})
+update remand.steps
+   set checkpoint = %s::text::jsonb
+ where workflow_id = %s
+   and name = %s
+   and exists (select from held)
+returning 1
+"""
+_PARENTS_FAILURES = """
+select parent.name,
+       jsonb_build_object('error_class', parent.failure -> 'error_class',
+                          'message', parent.failure -> 'message')
+  from remand.steps step,
+       unnest(step.depends_on) named(name),
+       lateral (select steps.name, steps.failure
+                  from remand.steps
+                 where steps.workflow_id = step.workflow_id
+                   and steps.name = named.name
+                   and steps.state = 'error'
+                offset 0) parent
+ where step.workflow_id = %s
+   and step.name = %s
+"""
 _WORKFLOW_INPUT = "select input from remand.workflows where id = %s"
-_PARENTS = (
-    "select parent.name, parent.result from remand.steps step, unnest(step.depends_on) named(name),"
-    " lateral (select s.name, s.result from remand.steps s"
-    "           where s.workflow_id = step.workflow_id and s.name = named.name offset 0) parent"
-    " where step.workflow_id = %s and step.name = %s"
-)
-
-
+_PARENTS = """
+select parent.name, parent.result
+  from remand.steps step,
+       unnest(step.depends_on) named(name),
+       lateral (select steps.name, steps.result
+                  from remand.steps
+                 where steps.workflow_id = step.workflow_id
+                   and steps.name = named.name
+                offset 0) parent
+ where step.workflow_id = %s
+   and step.name = %s
+"""
 _WAIT_AT_MOST = sa.text("set local lock_timeout = '2s'")
 _LOCK_WORKFLOWS = sa.text("select from remand.workflows where id = any(:ids) order by id for update")
 _SETTLE_PARKED = sa.text(
     "select settled, queues, passed from remand.settle_parked(:limit, :timeout, :slack, :now)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """An attempt that this worker may run until its lease ends."""
-
-    workflow_id: UUID
-    step: str
-    attempt: int
-    handler: str
-    timeout_seconds: float
-    commit_each: bool
-    input: Any
-    parents: dict[str, Any] | str | None
-    """Results by name; a word in their place: they are too large to come along, see `RunQueue.parents`."""
-    checkpoint: Any
-    lease_until: datetime
-    template_id: int
-    waited_seconds: float = 0.0
-    """How long it had been due; later claims of the same drain have not waited."""
-
-
 # The second function runs after the first and sees what it has done; without claims it is not called.
 _SETTLE: Final = f"""
 select outcome.settled, outcome.parked, outcome.rung, outcome.passed,
@@ -121,50 +121,6 @@ select outcome.settled, outcome.parked, outcome.rung, outcome.passed,
   left join lateral remand.claimed_work(%s, outcome.claimed_workflows, outcome.claimed_steps, %s, %s) work
     on true
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A claimed attempt of which nothing else is read yet."""
-
-    workflow_id: UUID
-    step: str
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """A good end: the result as canonical JSON text."""
-
-    claim: Claim
-    result: str
-
-
-@dataclass(frozen=True, slots=True)
-class EndedBadly:
-    """A bad end: the failure and the policy whose queue decides."""
-
-    workflow_id: UUID
-    step: str
-    attempt: int
-    worker: UUID
-    outcome: str
-    failure: Failure
-    policy: str
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What a settle brought."""
-
-    claims: list[Claim] = field(default_factory=list)
-    ring: list[str] = field(default_factory=list)
-    counted: int = 0
-    parked: int = 0
-    contended: frozenset[UUID] = frozenset()
-    """The workflows of these: somebody else held their rows."""
-    passed: list[str] = field(default_factory=list)
-    """Dependencies whose breaker had let results through, each once for every such result."""
 
 
 class RunQueue:

@@ -12,7 +12,7 @@ import pytest
 
 from app.engine.drain_state import Drained
 from app.engine.routing import Routing
-from app.store.run_queue import EndedBadly
+from app.store.claims import EndedBadly
 from app.telemetry import EVENTS, EventName
 from remand.failure import capture
 

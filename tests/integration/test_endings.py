@@ -14,8 +14,8 @@ import pytest
 import sqlalchemy as sa
 
 from app.domain.errors import Busy, DatabaseReadOnly, DatabaseUnreachable, RightMissing, ValueRefused
+from app.store.claims import Claim
 from app.store.driver_errors import SQLSTATES, Ending, ending_of
-from app.store.run_queue import Claim
 from app.store.session import Database
 from tests.support.databases import Cluster
 from tests.support.engine import Harness

@@ -20,8 +20,8 @@ from app.engine.process_table import ProcessTable, Running
 from app.engine.routing import Routing
 from app.runtime import Runtime
 from app.store import attempt_counts
+from app.store.claims import Claim, Completed
 from app.store.ids import new_id
-from app.store.run_queue import Claim, Completed
 from app.store.workflows import lock_workflow
 from remand.errors import PermanentError, StepCancelled
 from tests.support.engine import Harness

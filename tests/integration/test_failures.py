@@ -377,7 +377,7 @@ def test_fail_fast_lets_a_running_step_end_but_starts_none_after_it(harness: Har
     [running] = harness.worker.queue.claim("run", 1)
     harness.drain()
     harness.drain_failures("never")
-    from app.store.run_queue import Completed
+    from app.store.claims import Completed
 
     settled = harness.worker.queue.settle([Completed(running, "1")], "steps", 5)
 

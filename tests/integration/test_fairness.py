@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from app.engine import executor
-from app.store.run_queue import Claim
+from app.store.claims import Claim
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 

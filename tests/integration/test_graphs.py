@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from app.engine.operate import Who, cancel, resolve_step, retry_step
-from app.store.run_queue import Completed
+from app.store.claims import Completed
 from remand import PermanentError
 from tests.support.engine import Harness
 from tests.support.shapes import fails, shape

@@ -19,8 +19,8 @@ from app.domain.states import StepState
 from app.engine import operate
 from app.engine.operate import Decided, Who
 from app.store import dead_letters
+from app.store.claims import Completed
 from app.store.ids import new_id
-from app.store.run_queue import Completed
 from app.store.workflows import lock_workflow
 from remand import PermanentError
 from tests.support.engine import Harness

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.engine.sweeps.rescue import rescue
-from app.store.run_queue import Completed
+from app.store.claims import Completed
 from app.store.workflows import lock_workflow
 from tests.support.engine import Harness
 from tests.support.refusals import refusing

@@ -14,7 +14,7 @@ from app.engine import operate
 from app.engine.operate import Who
 from app.engine.submit import SubmitRequest, submit
 from app.store import audit, pauses
-from app.store.run_queue import Completed
+from app.store.claims import Completed
 from app.store.workflows import moves_of
 from remand.errors import PermanentError
 from tests.support.engine import Harness

@@ -16,8 +16,8 @@ from app.engine.fail import drain_failures
 from app.engine.operate import Who, cancel_letter, requeue_letter, resolve_step, retry_step
 from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.partitions import partitions
+from app.store.claims import Completed
 from app.store.ids import new_id
-from app.store.run_queue import Completed
 from app.store.session import Database
 from app.store.workflows import lock_workflow
 from remand import PermanentError

@@ -19,7 +19,8 @@ from app.domain.errors import DatabaseUnreachable
 from app.engine.leases import lease_slack
 from app.engine.process_table import ProcessTable
 from app.engine.run import Abandoned, Runner, _Alarm
-from app.store.run_queue import Claim, Completed, EndedBadly, RunQueue
+from app.store.claims import Claim, Completed, EndedBadly
+from app.store.run_queue import RunQueue
 from remand import StepTimeout
 from remand.rules import BOOK
 from tests.support.engine import Harness

@@ -51,9 +51,9 @@ from app.runtime import Runtime
 from app.server import _uvicorn
 from app.store import breakers
 from app.store.breakers import BreakerStatus
+from app.store.claims import Claim
 from app.store.dead_letter_search import triage_page
 from app.store.ids import new_id
-from app.store.run_queue import Claim
 from app.store.session import Database
 from app.store.workers import Incarnation, WorkerHeartbeat
 from app.store.workers import listed as registered

@@ -10,8 +10,9 @@ import pytest
 
 from app.domain.errors import ValueRefused
 from app.engine.operate import Who, cancel, resolve_step
+from app.store.claims import Claim, Completed
 from app.store.ids import new_id
-from app.store.run_queue import Claim, Completed, RunQueue
+from app.store.run_queue import RunQueue
 from app.store.workflows import lock_workflow
 from remand.handler import StepContext
 from tests.support.engine import Harness

@@ -13,8 +13,8 @@ from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
 from app.engine.worker_limits import limits_of
 from app.store import sweeping
+from app.store.claims import Claim, Completed
 from app.store.ids import new_id
-from app.store.run_queue import Claim, Completed
 from app.store.session import Database
 from app.store.sweeping import Limits
 from app.store.tables import PARTITIONED

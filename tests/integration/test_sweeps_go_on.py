@@ -20,7 +20,7 @@ from app.engine.sweeps.requeue import requeue
 from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
 from app.engine.sweeps.stale import stale
-from app.store.run_queue import Completed
+from app.store.claims import Completed
 from app.store.workflows import lock_workflow
 from remand.errors import PermanentError
 from tests.support.engine import Harness

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.domain.errors import Conflict
 from app.engine import operate
 from app.engine.operate import Who
-from app.store.run_queue import Claim, Completed
+from app.store.claims import Claim, Completed
 from app.store.session import Database
 from remand.errors import PermanentError
 from tests.support.databases import empty_all

@@ -16,7 +16,7 @@ from app.engine import attempt_counter
 from app.engine.attempt_counter import AttemptCounter
 from app.store import attempt_counts
 from app.store.attempt_counts import Source
-from app.store.run_queue import Claim
+from app.store.claims import Claim
 from tests.support.waiting import eventually
 
 COUNTED = 60_000

@@ -9,7 +9,7 @@ import pytest
 
 from app.engine.batch import Batch, Ended
 from app.engine.long_step_monitor import LongStepMonitor
-from app.store.run_queue import Claim, Completed, EndedBadly
+from app.store.claims import Claim, Completed, EndedBadly
 from remand.failure import capture
 from tests.support.waiting import eventually
 

@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
 from app.engine import recording
 from app.engine.recording import Key, in_halves
-from app.store.run_queue import EndedBadly
+from app.store.claims import EndedBadly
 from remand.failure import capture
 
 WORKER = UUID(int=9)

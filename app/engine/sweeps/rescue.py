@@ -16,7 +16,8 @@ from app.engine.leases import lease_slack
 from app.engine.sweeps.passing_over import act_passing_over
 from app.engine.worker_limits import limits_of
 from app.store import run_queue, sweeping
-from app.store.run_queue import EndedBadly, Settled, fail_attempts
+from app.store.claims import EndedBadly, Settled
+from app.store.run_queue import fail_attempts
 from app.store.sweeping import Orphan
 from app.telemetry import log
 from app.telemetry.metrics import LOST_ATTEMPTS
