@@ -170,10 +170,8 @@ class Client:
         answers: list[Submission] = []
         for start in range(0, len(requests), _CHUNK):
             chunk = requests[start : start + _CHUNK]
-            found = self._call(
-                "remand.submit_many", {"template": template, "requests": chunk, "by": self._by}
-            )
-            answers += [Submission(one["workflow_id"], one["created"]) for one in found]
+            made = self._call("remand.submit_many", {"template": template, "requests": chunk, "by": self._by})
+            answers += [Submission(workflow["workflow_id"], workflow["created"]) for workflow in made]
         return answers
 
     def get(self, workflow_id: str, *, steps: bool = False) -> dict[str, Any]:
@@ -191,14 +189,14 @@ class Client:
         until = time.monotonic() + timeout
         pause = _POLL_FIRST_SECONDS
         while True:
-            found = self.get(workflow_id, steps=True)
-            if found["is_final"] or found["needs_person"]:
-                return found
+            workflow = self.get(workflow_id, steps=True)
+            if workflow["is_final"] or workflow["needs_person"]:
+                return workflow
             if time.monotonic() + pause > until:
                 raise WaitTimedOut(
-                    f"workflow {workflow_id} is still {found['state']} after {timeout:g} s",
+                    f"workflow {workflow_id} is still {workflow['state']} after {timeout:g} s",
                     hint="it goes on: wait again, or for longer",
-                    details={"under_way": {workflow_id: found["state"]}},
+                    details={"under_way": {workflow_id: workflow["state"]}},
                 )
             time.sleep(pause)
             pause = min(pause * 1.5, _POLL_LONGEST_SECONDS)
@@ -241,11 +239,11 @@ class Client:
         None is an input (null); left out, the step keeps the one it has.
         """
         # Older workers, for which null was no input, do not know this argument: it is sent only where needed.
-        given = {} if input is _AS_IT_IS else {"input": input}
+        changed_input = {} if input is _AS_IT_IS else {"input": input}
         null = {"has_input": True} if input is None else {}
         place = {"queue": queue, "priority": priority}
         return self._decide(
-            "remand.retry", reason, workflow_id=workflow_id, step=step, **place, **given, **null
+            "remand.retry", reason, workflow_id=workflow_id, step=step, **place, **changed_input, **null
         )
 
     def resolve(self, workflow_id: str, step: str, *, reason: str | None = None) -> dict[str, Any]:

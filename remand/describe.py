@@ -91,8 +91,8 @@ def message_of(exc: BaseException) -> str:
         text, own = str(exc), qualified(type(exc))
         if own == _UNPICKLEABLE:
             return _first_word(exc) or text
-        found = _CHORD.match(text) if own == "celery.exceptions.ChordError" else None
-        return found[1] if found else text
+        match = _CHORD.match(text) if own == "celery.exceptions.ChordError" else None
+        return match[1] if match else text
     except HOSTILE:
         return _UNPRINTABLE
 
@@ -120,7 +120,7 @@ def _inside(exc: BaseException, judge: Judge) -> tuple[BaseException | None, boo
 
 def _held(facts: Facts) -> BaseException | None:
     # Celery's Retry holds itself in its arguments.
-    return next((one for one in wrapped(facts) if one is not facts.exc), None)
+    return next((inner for inner in wrapped(facts) if inner is not facts.exc), None)
 
 
 def _context(exc: BaseException) -> BaseException | None:

@@ -55,7 +55,7 @@ def explain_look(exc: BaseException, look: ClassifyContext) -> Explanation:
     assert trace is not None
     verdict = look_through(exc, look)
     codes = islice((code for facts in look.facts.values() for code in _codes(facts)), _CODES)
-    matched = (one for one in trace.considered if one.outcome == "matched" and one.rule == verdict.rule)
+    matched = (rule for rule in trace.considered if rule.outcome == "matched" and rule.rule == verdict.rule)
     winner = next(matched, None)
     wrappers = () if winner is None else trace.looked_through(winner)
     return Explanation(verdict, tuple(trace.considered), tuple(codes), wrappers, winner)

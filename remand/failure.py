@@ -118,7 +118,7 @@ def capture(
         # Bounds the work of `redact`; the second cut drops the edges of this one.
         return cut(storable(redact(cut(text, limit * 8))), limit)
 
-    said = describe(exc, lambda one: classify(one, now=now, book=book))
+    said = describe(exc, lambda cause: classify(cause, now=now, book=book))
     error_class, message = clean(said.error_class, 512), clean(said.message, max_message)
     trace = clean("".join(_trace(exc, said.exc)), max_traceback)
     return Failure(
@@ -126,7 +126,7 @@ def capture(
         message=message,
         traceback=trace,
         classification=replace(verdict, explanation=clean(verdict.explanation, 1024)),
-        causes=tuple(clean(_line(one), _CAUSE_MESSAGE) for one in _led_to(exc, said.exc)),
+        causes=tuple(clean(_line(cause), _CAUSE_MESSAGE) for cause in _led_to(exc, said.exc)),
         facts=_facts(exc, said.exc, clean),
         # Without a message, only the place tells one failure from another.
         fingerprint=fingerprint(error_class, message, "" if message else trace),
@@ -177,8 +177,8 @@ def chain(exc: BaseException) -> Iterator[BaseException]:
 def _led_to(exc: BaseException, spokesman: BaseException) -> list[BaseException]:
     """Return all members of a group and the causes, without the exception itself and what it stands for."""
     members = list(members_of(exc)) if isinstance(exc, BaseExceptionGroup) else []
-    causes = [one for one in list(chain(spokesman))[1:] if one is not exc]
-    return list({id(one): one for one in [*members, *causes]}.values())[:_CAUSES]
+    causes = [cause for cause in list(chain(spokesman))[1:] if cause is not exc]
+    return list({id(error): error for error in [*members, *causes]}.values())[:_CAUSES]
 
 
 def _trace(exc: BaseException, spokesman: BaseException) -> Iterator[str]:

@@ -131,11 +131,12 @@ def _number(match: re.Match[str]) -> str:
 
 def _place(traceback: str, error_class: str, message: str) -> str:
     """Return where it was raised: the innermost functions of users' own code, else the very last function."""
-    told = traceback.rfind(f"\n{error_class}: {message}")
-    if told >= 0:  # the text after it is about its wrappers; frames quoted in a message are another program's
-        traceback = traceback[: told + 1]
+    announced = traceback.rfind(f"\n{error_class}: {message}")
+    if announced >= 0:
+        # The text after it is about its wrappers; frames quoted in a message are another program's.
+        traceback = traceback[: announced + 1]
     places = list(_PLACE.finditer(traceback[max(traceback.rfind(_HEAD), 0) :]))
-    own = dict.fromkeys(_named(one) for one in reversed(places) if _is_own(one["file"]))
+    own = dict.fromkeys(_named(place) for place in reversed(places) if _is_own(place["file"]))
     return " < ".join(list(own)[:_OWN]) or (_named(places[-1]) if places else "")
 
 

@@ -50,7 +50,7 @@ def _traced(name: str, ask: _Stage, facts: Facts, look: ClassifyContext) -> Clas
     trace.stage, before = name, len(trace.considered)
     verdict = ask(facts, look)
     trace.stage = name
-    if not any(one.stage == name for one in trace.considered[before:]):
+    if not any(rule.stage == name for rule in trace.considered[before:]):
         if verdict is None:
             trace.note(facts, "", None, "no rule")
         else:

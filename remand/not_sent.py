@@ -85,12 +85,12 @@ def _says(exc: BaseException, seen: set[int], depth: int) -> bool | None:
     seen.add(id(exc))
     if isinstance(exc, BaseExceptionGroup):
         said = [_says(member, seen, depth + 1) for member in members_of(exc)]
-        return all(one is True for one in said) and bool(said)
+        return all(answer is True for answer in said) and bool(said)
     facts = Facts(exc, None)
     own = _own_word(facts)
     if own is False:
         return False
-    inside = [_says(one, seen, depth + 1) for one in _led_to(facts)]
+    inside = [_says(inner, seen, depth + 1) for inner in _led_to(facts)]
     if False in inside:
         return False
     return True if own or True in inside else None
@@ -127,5 +127,5 @@ def _by_number(facts: Facts) -> bool:
 
 def _by_text(facts: Facts) -> bool:
     first, *others = facts.profile.packages
-    packages = [first, *(one for one in others if one != "builtins")]
-    return any(one in _TEXTS and _TEXTS[one].search(facts.text) for one in packages)
+    packages = [first, *(package for package in others if package != "builtins")]
+    return any(package in _TEXTS and _TEXTS[package].search(facts.text) for package in packages)

@@ -35,12 +35,12 @@ _OF_A_VENDOR: Final = ("api_code", "code_word")
 
 def facts_of(exc: BaseException, clean: Clean) -> dict[str, Any]:
     """Return the facts of an exception and of what it wraps. Never raises for anything the exception does."""
-    told = _facts(exc, clean)
+    facts = _facts(exc, clean)
     if is_nothing_sent(exc):
-        told["nothing_sent"] = True
-    if inner := [_told(one, clean) | _how(is_context) for one, is_context in _inside(exc)]:
-        told["wrapped"] = inner
-    return told
+        facts["nothing_sent"] = True
+    if wrapped := [_told(inner, clean) | _how(is_context) for inner, is_context in _inside(exc)]:
+        facts["wrapped"] = wrapped
+    return facts
 
 
 def _how(is_context: bool) -> dict[str, Any]:
@@ -48,9 +48,9 @@ def _how(is_context: bool) -> dict[str, Any]:
 
 
 def _told(exc: BaseException, clean: Clean) -> dict[str, Any]:
-    told = _facts(exc, clean)
-    name = told["bases"][0] if told["bases"] else "unknown"
-    return {"class": name, "message": clean(text_of(exc), _WRAPPED_MESSAGE), **told}
+    facts = _facts(exc, clean)
+    name = facts["bases"][0] if facts["bases"] else "unknown"
+    return {"class": name, "message": clean(text_of(exc), _WRAPPED_MESSAGE), **facts}
 
 
 def _facts(exc: BaseException, clean: Clean) -> dict[str, Any]:
@@ -105,15 +105,15 @@ def _inside(exc: BaseException) -> list[tuple[BaseException, bool]]:
 
     Each comes with a flag: whether it is a mere context.
     """
-    found: list[tuple[BaseException, bool]] = []
+    inside: list[tuple[BaseException, bool]] = []
     seen, pending = {id(exc)}, _held(exc)
-    while pending and len(found) < _WRAPPED:
-        one, is_context = pending.pop(0)
-        if id(one) not in seen:
-            seen.add(id(one))
-            found.append((one, is_context))
-            pending = [*_held(one), *pending]
-    return found
+    while pending and len(inside) < _WRAPPED:
+        inner, is_context = pending.pop(0)
+        if id(inner) not in seen:
+            seen.add(id(inner))
+            inside.append((inner, is_context))
+            pending = [*_held(inner), *pending]
+    return inside
 
 
 def _held(exc: BaseException) -> list[tuple[BaseException, bool]]:

@@ -126,12 +126,12 @@ def is_clean(text: str, keys: Iterable[str] = DEFAULT_KEYS) -> bool:
 @lru_cache(maxsize=64)
 def _tell_tales(keys: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return entries of words: a text with something to mask has all words of some entry. Longest first."""
-    shapes = (*_OF_LOGINS, *(one.casefold() for one in secret_shapes.NEEDLES))
+    shapes = (*_OF_LOGINS, *(needle.casefold() for needle in secret_shapes.NEEDLES))
     named = (
         sorted((w for w in plain(key).split("_") if w), key=len, reverse=True)
         for key in _with_passwords(keys)
     )
-    entries = dict.fromkeys(tuple(words) for words in [*([one] for one in shapes), *named] if words)
+    entries = dict.fromkeys(tuple(words) for words in [*([shape] for shape in shapes), *named] if words)
     return tuple((words[0], words[1:]) for words in entries)
 
 

@@ -26,9 +26,9 @@ def explain_recorded(
     failure: Failure, *, now: datetime | None = None, book: RuleBook | None = None
 ) -> Explanation:
     """Return what the book says of a recorded failure, and how it came to say so. Never raises."""
-    inner = [_Recorded(one, now) for one in failure.facts.get("wrapped", ())]
-    told = {"class": failure.error_class, "message": failure.message, **failure.facts}
-    outer = _Recorded(told, now, inner)
+    inner = [_Recorded(facts, now) for facts in failure.facts.get("wrapped", ())]
+    facts = {"class": failure.error_class, "message": failure.message, **failure.facts}
+    outer = _Recorded(facts, now, inner)
     outer.say(failure.classification)
     look = ClassifyContext(book, now, Trace())
     look.facts.update((id(facts.exc), facts) for facts in (outer, *inner))
@@ -43,21 +43,21 @@ class _Recorded(Facts):
     """The facts of an exception that is gone; `inner` are those of what it wraps."""
 
     def __init__(
-        self, told: Mapping[str, Any], now: datetime | None, inner: Sequence[_Recorded] = ()
+        self, facts: Mapping[str, Any], now: datetime | None, inner: Sequence[_Recorded] = ()
     ) -> None:
-        names = tuple(told.get("bases") or (told["class"],))
+        names = tuple(facts.get("bases") or (facts["class"],))
         if inner and "builtins.BaseExceptionGroup" in names:
-            super().__init__(BaseExceptionGroup("", [one.exc for one in inner]), now)
+            super().__init__(BaseExceptionGroup("", [member.exc for member in inner]), now)
         else:
             super().__init__(_Gone(), now)
             _chain([self, *inner])
         self.names = names
-        self.profile: Profile = profile_of_names(names, tuple(told.get("installed", ())))
-        self.is_context = told.get("context") is True
-        self._codes = tuple(_codes(told.get("codes", {})))
-        self._word: dict[str, Any] = dict(told.get("says", {}))
+        self.profile: Profile = profile_of_names(names, tuple(facts.get("installed", ())))
+        self.is_context = facts.get("context") is True
+        self._codes = tuple(_codes(facts.get("codes", {})))
+        self._word: dict[str, Any] = dict(facts.get("says", {}))
         self.present = frozenset(self._word)
-        self._know(text=told["message"], body=None, response=None, retry_after=None, own_retry_after=None)
+        self._know(text=facts["message"], body=None, response=None, retry_after=None, own_retry_after=None)
 
     def say(self, verdict: Classification) -> None:
         """Take over what was read from the exception itself: the wait it asked for, and its own word."""

@@ -78,13 +78,13 @@ def _nothing(_name: str) -> None:
 def _of_pairs(headers: object) -> Header:
     if not hasattr(headers, "__iter__"):
         return _nothing
-    found: dict[str, str] = {}
+    headers_read: dict[str, str] = {}
     for pair in islice(headers, _HEADERS):
         if isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], (str, bytes)):
             said = _one(pair[1])
             if said is not None:
-                found.setdefault(_text(pair[0]).lower(), said)
-    return found.get
+                headers_read.setdefault(_text(pair[0]).lower(), said)
+    return headers_read.get
 
 
 def _one(value: object) -> str | None:

@@ -88,8 +88,8 @@ def _mask_urls(text: str) -> str:
     while at >= 0:
         start = at + 3
         if start > end_of_run:
-            found = _END_OF_URL.search(text, start)
-            end_of_run = len(text) if found is None else found.start()
+            match = _END_OF_URL.search(text, start)
+            end_of_run = len(text) if match is None else match.start()
         end = text.rfind("@", start, min(end_of_run, start + _LONGEST))
         secret = _start_of_secret(text, start, end) if end > start and text[at - 1 : at].isalnum() else None
         if secret is not None:
@@ -101,8 +101,8 @@ def _mask_urls(text: str) -> str:
 
 def _start_of_secret(text: str, start: int, end: int) -> int | None:
     """Return where the secret of a login begins, None if there is none. A port is no secret."""
-    found = _USER.match(text, start, end)
-    user = start if found is None else found.end()
+    match = _USER.match(text, start, end)
+    user = start if match is None else match.end()
     if user == end:
         return start if looks_random(text[start:end], 20) else None
     if text[user] != ":" or user + 1 == end or _PORT.match(text, user + 1):
@@ -125,19 +125,19 @@ def _mask_go(text: str, needle: str) -> str:
     return "".join(parts) + text[done:]
 
 
-def _parameter(found: re.Match[str]) -> str:
-    if found["name"].lower() in _MAYBE and not looks_random(found["value"], 12):
-        return found[0]
-    return f"{found['head']}{MASK}"
+def _parameter(match: re.Match[str]) -> str:
+    if match["name"].lower() in _MAYBE and not looks_random(match["value"], 12):
+        return match[0]
+    return f"{match['head']}{MASK}"
 
 
-def _scheme(found: re.Match[str]) -> str:
-    value = found["value"]
-    if found["scheme"].lower() == "basic":
+def _scheme(match: re.Match[str]) -> str:
+    value = match["value"]
+    if match["scheme"].lower() == "basic":
         is_secret = _is_login(value)
     else:
         is_secret = len(value) >= 20 or any(sign.isdigit() for sign in value)
-    return f"{found['head']}{MASK}" if is_secret else found[0]
+    return f"{match['head']}{MASK}" if is_secret else match[0]
 
 
 def _is_login(text: str) -> bool:
@@ -148,6 +148,6 @@ def _is_login(text: str) -> bool:
         return looks_random(text, 20)
 
 
-def _user_flag(found: re.Match[str]) -> str:
+def _user_flag(match: re.Match[str]) -> str:
     # `-u 1000:1000` names a user and a group.
-    return found[0] if found["value"].isdigit() else f"{found['head']}{MASK}"
+    return match[0] if match["value"].isdigit() else f"{match['head']}{MASK}"

@@ -72,10 +72,10 @@ def _has(words: str, key: str) -> bool:
         return False
     padded, together = f"_{words}_", key.replace("_", "")
     # "apikey" is to match "api_key" and "API-Key": written together as well as apart.
-    found = any(f"_{one}_" in padded or f"_{one}s_" in padded for one in (key, together))
-    if not found and together in _GLUED:
-        found = f"{together}_" in padded or f"{together}s_" in padded
-    return found and not _is_about(words.split("_"), key)
+    is_there = any(f"_{spelling}_" in padded or f"_{spelling}s_" in padded for spelling in (key, together))
+    if not is_there and together in _GLUED:
+        is_there = f"{together}_" in padded or f"{together}s_" in padded
+    return is_there and not _is_about(words.split("_"), key)
 
 
 def _is_about(words: list[str], key: str) -> bool:

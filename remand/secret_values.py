@@ -113,8 +113,8 @@ class _Name:
 
     def __init__(self, source: str, start: int, end: int) -> None:
         self.source, self.start = source, start
-        found = _NAME_END.match(source, end)
-        self.end = end if found is None else max(end, start + len(source[start : found.end()].rstrip(".-")))
+        match = _NAME_END.match(source, end)
+        self.end = end if match is None else max(end, start + len(source[start : match.end()].rstrip(".-")))
         self.text = source[max(start, self.end - _LONGEST_NAME) : self.end]
 
     @property
@@ -178,12 +178,12 @@ def _value(name: _Name, at: int, sep: str = "=") -> Iterator[Span]:
 
 def _bare(name: _Name, at: int, sep: str) -> Iterator[Span]:
     text = name.source
-    found = (_BARE_QUOTED if sep.startswith("%") else _BARE).match(text, at)
-    if found is None or found[0].startswith("-----BEGIN"):
+    match = (_BARE_QUOTED if sep.startswith("%") else _BARE).match(text, at)
+    if match is None or match[0].startswith("-----BEGIN"):
         return
-    value = found[0].rstrip(_TRIMMED)
+    value = match[0].rstrip(_TRIMMED)
     is_prose = sep in (":", " ") and text[at - 1 : at].isspace()
-    if (is_prose and value.lower() in _SAID) or value in ("str", "bytes") or _CODE.fullmatch(found[0]):
+    if (is_prose and value.lower() in _SAID) or value in ("str", "bytes") or _CODE.fullmatch(match[0]):
         return
     if name.last_word.endswith("pwd") and _FOLDER.match(value) and text[name.start - 1 : name.start] != ";":
         return
@@ -210,17 +210,17 @@ def _end_of_quoted(text: str, start: int, quote: str) -> int:
 def _end_of_structure(text: str, start: int) -> int:
     """Return where the bracket that opens at `start` closes; never closed: the end of the part looked at."""
     depth, at, limit = 0, start, min(len(text), start + _LONGEST_STRUCTURE)
-    while (found := _BRACKET.search(text, at, limit)) is not None:
-        at = found.end()
-        if found[0] in "{[(":
+    while (match := _BRACKET.search(text, at, limit)) is not None:
+        at = match.end()
+        if match[0] in "{[(":
             depth += 1
-        elif found[0] in "}])":
+        elif match[0] in "}])":
             depth -= 1
             if depth <= 0:
                 return at
         else:
-            closed = text.find(found[0], at, limit)
-            at = limit if closed < 0 else closed + len(found[0])
+            closed = text.find(match[0], at, limit)
+            at = limit if closed < 0 else closed + len(match[0])
     return limit
 
 
@@ -246,14 +246,14 @@ def _cookies(name: _Name, at: int) -> Iterator[Span]:
     text = name.source
     quote = _QUOTE.match(text, at)
     start = at if quote is None else quote.end()
-    found = _CRUMB.match(text, start)
-    if found is None:
+    match = _CRUMB.match(text, start)
+    if match is None:
         yield from _value(name, at, ":")
-    while found is not None and found.end() > start:
-        if found["value"] and found["name"].lower() not in _ATTRIBUTES and found["value"] != MASK:
-            yield found.span("value")
-        start = found.end()
-        found = _CRUMB.match(text, start)
+    while match is not None and match.end() > start:
+        if match["value"] and match["name"].lower() not in _ATTRIBUTES and match["value"] != MASK:
+            yield match.span("value")
+        start = match.end()
+        match = _CRUMB.match(text, start)
 
 
 def _listed(name: _Name, after: re.Match[str], keys: tuple[str, ...]) -> Iterator[Span]:
@@ -292,10 +292,10 @@ def _in_prose(name: _Name, at: int) -> Iterator[Span]:
 def _is_actor(name: _Name, at: int) -> bool:
     """Say whether `token:NAME` is an actor in the form that the history uses."""
     text = name.source
-    found = _ACTOR.match(text, at)
-    if found is None or name.text != "token" or text[at - 1] != ":" or looks_random(found[0], 20):
+    match = _ACTOR.match(text, at)
+    if match is None or name.text != "token" or text[at - 1] != ":" or looks_random(match[0], 20):
         return False
-    is_all = name.start == 0 and found.end() == len(text) and not looks_random(found[0], 12)
+    is_all = name.start == 0 and match.end() == len(text) and not looks_random(match[0], 12)
     return is_all or _BY.search(text[max(0, name.start - 16) : name.start]) is not None
 
 
@@ -306,10 +306,10 @@ def _opens_tag(name: _Name) -> bool:
 
 def _within_tag(name: _Name) -> Iterator[Span]:
     """Yield what stands between `<password …>` and the next tag."""
-    found = _TAG.match(name.source, name.end)
-    if found is not None and found["value"]:
-        yield from _spared(name, *found.span("value"))
+    match = _TAG.match(name.source, name.end)
+    if match is not None and match["value"]:
+        yield from _spared(name, *match.span("value"))
 
 
-def _found_end(found: re.Match[str] | None, otherwise: int) -> int:
-    return otherwise if found is None else found.end()
+def _found_end(match: re.Match[str] | None, otherwise: int) -> int:
+    return otherwise if match is None else match.end()

@@ -76,7 +76,7 @@ def gravest(
     members: Iterable[BaseException], judge: Callable[[BaseException], Classification]
 ) -> BaseException | None:
     """Return the exception whose verdict settles a group, the first of equals; None for an empty group."""
-    return max(members, key=lambda one: _weight(judge(one)), default=None)
+    return max(members, key=lambda member: _weight(judge(member)), default=None)
 
 
 def _weight(verdict: Classification) -> tuple[int, bool]:

@@ -79,7 +79,7 @@ LEAST_ROLE: Final[Mapping[Permission, Role]] = MappingProxyType(
 
 def permissions(role: Role, scopes: Iterable[Permission] | None = None) -> frozenset[Permission]:
     """Return the permissions of a role, limited to `scopes`; None: no limit."""
-    held = frozenset(one for one, least in LEAST_ROLE.items() if role.includes(least))
+    held = frozenset(permission for permission, least in LEAST_ROLE.items() if role.includes(least))
     return held if scopes is None else held & frozenset(scopes)
 
 

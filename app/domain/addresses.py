@@ -61,7 +61,7 @@ class DatabaseAddress:
         parts = _Parts.of(url, DATABASE_SCHEMES, "only PostgreSQL can hold the workflows")
         query = dict(parts.query)
         hosts = [host for key, value in parts.query if key == "host" for host in value.split(",")]
-        places = [_place(host) for host in hosts] or [_place(_text(one)) for one in parts.hosts]
+        places = [_place(host) for host in hosts] or [_place(_text(host)) for host in parts.hosts]
         return cls(
             _with_ports(places, query.pop("port", None)),
             query.pop("user", parts.user),
@@ -72,7 +72,7 @@ class DatabaseAddress:
 
     def keywords(self) -> dict[str, str]:
         """Return libpq's keywords for it."""
-        hosts, ports = (one.host for one in self.places), [one.port for one in self.places]
+        hosts, ports = (place.host for place in self.places), [place.port for place in self.places]
         named = {
             "host": ",".join(hosts),
             "port": ",".join("" if port is None else str(port) for port in ports) if any(ports) else "",
@@ -84,7 +84,7 @@ class DatabaseAddress:
 
     def __str__(self) -> str:
         """Return it without its secrets."""
-        where = ",".join(str(Place(_quoted(one.host, "/:"), one.port)) for one in self.places)
+        where = ",".join(str(Place(_quoted(place.host, "/:"), place.port)) for place in self.places)
         login = _login(self.user, self.password)
         name = "" if self.database is None else _quoted(self.database)
         return f"postgresql://{login}{where}/{name}{_query(self.options)}"
@@ -92,7 +92,7 @@ class DatabaseAddress:
     @property
     def name(self) -> str:
         """What messages call it: hosts and database."""
-        where = ",".join(str(Place(one.host or "localhost", one.port or 5432)) for one in self.places)
+        where = ",".join(str(Place(place.host or "localhost", place.port or 5432)) for place in self.places)
         return f"{where}/{self.database or self.user or ''}"
 
 
@@ -115,12 +115,12 @@ class BrokerAddress:
         Raises:
             UrlInvalid: one is no URL, or no broker's of the product; or they are of different kinds.
         """
-        found = tuple(cls._parse(one) for one in urls.split(";") if one.strip() or urls.count(";") == 0)
-        if len({one.scheme for one in found}) > 1:
+        brokers = tuple(cls._parse(url) for url in urls.split(";") if url.strip() or urls.count(";") == 0)
+        if len({broker.scheme for broker in brokers}) > 1:
             raise UrlInvalid("names brokers of different kinds: several must be alike")
-        if len({tuple(sorted(one.options.items())) for one in found}) > 1:
+        if len({tuple(sorted(broker.options.items())) for broker in brokers}) > 1:
             raise UrlInvalid("has different options behind `?`: several brokers must have the same")
-        return found
+        return brokers
 
     @classmethod
     def _parse(cls, url: str) -> BrokerAddress:
@@ -161,7 +161,7 @@ def shown(url: str) -> str:
     try:
         if url.strip().startswith("postgres"):
             return str(DatabaseAddress.parse(url))
-        return ";".join(str(one) for one in BrokerAddress.parse_all(url))
+        return ";".join(str(broker) for broker in BrokerAddress.parse_all(url))
     except UrlInvalid:
         return MASK
 
@@ -203,8 +203,8 @@ def _after_scheme(url: str, schemes: Sequence[str], reason: str) -> tuple[str, s
     if not colon:
         raise UrlInvalid(f"should be a URL that starts with {_any_of(schemes)}")
     if scheme not in schemes:
-        told = scheme if re.fullmatch(r"[a-z][a-z0-9+.-]{0,30}", scheme) else "what stands there"
-        raise UrlInvalid(f"should start with {_any_of(schemes)}, not {told}://: {reason}")
+        stated = scheme if re.fullmatch(r"[a-z][a-z0-9+.-]{0,30}", scheme) else "what stands there"
+        raise UrlInvalid(f"should start with {_any_of(schemes)}, not {stated}://: {reason}")
     return scheme, rest
 
 
@@ -266,12 +266,12 @@ def _port(text: str | None) -> int | None:
 def _with_ports(places: Sequence[Place], ports: str | None) -> tuple[Place, ...]:
     if ports is None:
         return tuple(places)
-    found = [_port(one) for one in ports.split(",")]
-    if len(found) == 1:
-        found *= len(places)
-    if len(found) != len(places):
-        raise UrlInvalid(f"names {len(places)} hosts and {len(found)} ports: one for all, or one for each")
-    return tuple(Place(one.host, port or one.port) for one, port in zip(places, found, strict=True))
+    numbers = [_port(number) for number in ports.split(",")]
+    if len(numbers) == 1:
+        numbers *= len(places)
+    if len(numbers) != len(places):
+        raise UrlInvalid(f"names {len(places)} hosts and {len(numbers)} ports: one for all, or one for each")
+    return tuple(Place(place.host, port or place.port) for place, port in zip(places, numbers, strict=True))
 
 
 TLS_FILES: Final = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
@@ -316,8 +316,10 @@ def _login(user: str | None, password: str | None, *, hide: bool = True) -> str:
 
 
 def _query(options: Mapping[str, str]) -> str:
-    told = (f"{key}={MASK if _is_secret(key) else _quoted(value, '/,:')}" for key, value in options.items())
-    return f"?{'&'.join(told)}" if options else ""
+    shown_options = (
+        f"{key}={MASK if _is_secret(key) else _quoted(value, '/,:')}" for key, value in options.items()
+    )
+    return f"?{'&'.join(shown_options)}" if options else ""
 
 
 def _is_secret(key: str) -> bool:

@@ -14,7 +14,7 @@ def skipped_with(parents: Mapping[str, Sequence[str]], step: str) -> list[str]:
     """
     skipped = {step}
     for name in topological_order(parents):
-        if name != step and parents[name] and all(one in skipped for one in parents[name]):
+        if name != step and parents[name] and all(parent in skipped for parent in parents[name]):
             skipped.add(name)
     return [name for name in topological_order(parents) if name in skipped]
 

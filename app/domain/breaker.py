@@ -99,8 +99,8 @@ def resolve_breaker(*overrides: BreakerOverrides) -> BreakerSpec:
     """Lay the overrides over `DEFAULT_BREAKER`, value by value; the later wins."""
     spec = DEFAULT_BREAKER
     for override in overrides:
-        given: dict[str, Any] = {name: getattr(override, name) for name in type(override).model_fields}
-        spec = replace(spec, **{name: value for name, value in given.items() if value is not None})
+        values: dict[str, Any] = {name: getattr(override, name) for name in type(override).model_fields}
+        spec = replace(spec, **{name: value for name, value in values.items() if value is not None})
     return spec
 
 
@@ -179,8 +179,8 @@ def after_probe(breaker: Breaker, spec: BreakerSpec, *, failed: int, now: dateti
     if breaker.probes_succeeded < spec.probes and not failed:
         return None
     # The count of openings stays until all held steps are released: a relapse before that waits longer.
-    told = "it is turned off" if failed else f"{breaker.probes_succeeded} probes succeeded"
-    closing = _closing(BreakerState.HALF_OPEN, "probes_succeeded", now, told)
+    why = "it is turned off" if failed else f"{breaker.probes_succeeded} probes succeeded"
+    closing = _closing(BreakerState.HALF_OPEN, "probes_succeeded", now, why)
     return replace(closing, openings=breaker.openings)
 
 
@@ -261,8 +261,8 @@ def _opening(breaker: Breaker | None, event: str, spec: BreakerSpec, now: dateti
     # A breaker that opens again while it still releases held steps has not recovered: it waits longer.
     openings = breaker.openings + 1 if breaker is not None and breaker.is_gating else 1
     wait = cool_down(spec, openings)
-    told = f"{reason}; the next probe in {wait.total_seconds():g} s"
-    return Move(_stand(breaker)[0], event, BreakerState.OPEN, openings, told, probe_at=now + wait)
+    why = f"{reason}; the next probe in {wait.total_seconds():g} s"
+    return Move(_stand(breaker)[0], event, BreakerState.OPEN, openings, why, probe_at=now + wait)
 
 
 def _closing(from_state: BreakerState, event: str, now: datetime, reason: str | None) -> Move:

@@ -77,16 +77,16 @@ def read_task(headers: object, properties: object, payload: object) -> TaskMessa
     Raises:
         WireInvalid: it asks for none, or a field is not what it must be.
     """
-    told = _mapping(headers, "headers")
+    stated = _mapping(headers, "headers")
     if isinstance(payload, Mapping):
-        fields: Mapping[Any, Any] = {**_mapping(payload, "body"), **told}
+        fields: Mapping[Any, Any] = {**_mapping(payload, "body"), **stated}
         body = _body(fields.get("args", ()), fields.get("kwargs", {}), _embedded(fields))
     elif isinstance(payload, list) and len(payload) == 3:
-        fields = told
+        fields = stated
         body = _body(payload[0], payload[1], _embedded(_mapping(payload[2], "body")))
     else:
         raise WireInvalid("its body is neither that of protocol 1 nor of protocol 2")
-    return TaskMessage(_headers(fields, told), body, _properties(properties))
+    return TaskMessage(_headers(fields, stated), body, _properties(properties))
 
 
 def read_command(headers: object, payload: object, *, reply_exchange: str) -> Command:
@@ -114,7 +114,7 @@ def read_command(headers: object, payload: object, *, reply_exchange: str) -> Co
     )
 
 
-def _headers(fields: Mapping[Any, Any], told: Mapping[Any, Any]) -> dict[str, Any]:
+def _headers(fields: Mapping[Any, Any], stated: Mapping[Any, Any]) -> dict[str, Any]:
     task_id = _text(fields, "id", required=True)
     return {
         "lang": _text(fields, "lang") or "py",
@@ -132,7 +132,7 @@ def _headers(fields: Mapping[Any, Any], told: Mapping[Any, Any]) -> dict[str, An
         "kwargsrepr": "{}",
         "origin": _text(fields, "origin"),
         "ignore_result": _flag(fields, "ignore_result"),
-        TOKEN: _text(told, TOKEN),
+        TOKEN: _text(stated, TOKEN),
     }
 
 
@@ -155,12 +155,12 @@ def _body(args: object, kwargs: object, embedded: dict[str, Any]) -> list[Any]:
 
 
 def _embedded(fields: Mapping[Any, Any]) -> dict[str, Any]:
-    found = {name: fields.get(name) for name in EMBEDDED}
-    for name, value in found.items():
-        of_many = isinstance(value, list) and all(_is_signature(one) for one in value)
+    signatures = {name: fields.get(name) for name in EMBEDDED}
+    for name, value in signatures.items():
+        of_many = isinstance(value, list) and all(_is_signature(signature) for signature in value)
         if value is not None and not of_many and not (name == "chord" and _is_signature(value)):
             raise WireInvalid(f"its {name} are no signatures of tasks")
-    return found
+    return signatures
 
 
 def _is_signature(value: object) -> bool:
@@ -224,7 +224,7 @@ def _instant(fields: Mapping[Any, Any], name: str) -> str | None:
 def _destination(value: object) -> list[str] | None:
     if value is None:
         return None
-    if not isinstance(value, list) or any(not isinstance(one, str) for one in value):
+    if not isinstance(value, list) or any(not isinstance(name, str) for name in value):
         raise WireInvalid("its destination is no list of names")
     return value
 

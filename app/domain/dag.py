@@ -71,21 +71,23 @@ def children_of(parents: Parents) -> dict[str, list[str]]:
 def descendants(parents: Parents, *names: str) -> set[str]:
     """Return everything that waits, directly or not, for one of `names`; they themselves are not included."""
     children = children_of(parents)
-    found: set[str] = set()
+    below: set[str] = set()
     todo = [child for name in names for child in children[name]]
     while todo:
         name = todo.pop()
-        if name not in found:
-            found.add(name)
+        if name not in below:
+            below.add(name)
             todo.extend(children[name])
-    return found - set(names)
+    return below - set(names)
 
 
 def without_implied(parents: Parents) -> dict[str, list[str]]:
     """Leave out every parent that is an ancestor of another parent: the longer way says it already."""
     below = {name: descendants(parents, name) for name in parents}
     return {
-        name: [one for one in dict.fromkeys(above) if not any(other in below[one] for other in above)]
+        name: [
+            parent for parent in dict.fromkeys(above) if not any(other in below[parent] for other in above)
+        ]
         for name, above in parents.items()
     }
 
@@ -129,24 +131,24 @@ def _cycles_from(root: str, parents: Parents, finished: set[str]) -> Iterator[li
     place = {root: 0}
     pending = [iter(parents[root])]
     # For every place on the path: the nearest place at or above it whose name is in a cycle already given.
-    given = [-1]
+    nearest = [-1]
     while path:
         above = next(pending[-1], None)
         if above is None:
             pending.pop()
-            given.pop()
+            nearest.pop()
             name = path.pop()
             del place[name]
             finished.add(name)
         elif above in place:
             start = place[above]
-            if given[-1] < start:
-                given[start:] = range(start, len(path))
+            if nearest[-1] < start:
+                nearest[start:] = range(start, len(path))
                 yield path[start:]
         elif above in parents and above not in finished:
             place[above] = len(path)
             path.append(above)
-            given.append(given[-1])
+            nearest.append(nearest[-1])
             pending.append(iter(parents[above]))
 
 

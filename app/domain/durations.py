@@ -25,8 +25,8 @@ def read_seconds(text: str, *, longest: float = YEAR_SECONDS) -> float:
     Raises:
         DurationInvalid: it is none, or out of bounds.
     """
-    found = _DURATION.fullmatch(text.strip())
-    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not 0 < seconds <= longest:
         raise DurationInvalid(
             f"{text[:80]!r} is no duration such as 90s, 15m, 2h or 7d",

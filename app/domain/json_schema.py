@@ -149,16 +149,16 @@ def _evaluated(validator: Any, instance: Any, schema: Any, own: Callable[..., se
     _spend(1)
     if not isinstance(schema, dict):
         return set()
-    found = own(validator, instance, schema)
+    evaluated = own(validator, instance, schema)
     for reference in ("$ref", "$dynamicRef"):
         if reference in schema:
             # As jsonschema's own keywords do.
             resolved = validator._resolver.lookup(schema[reference])  # noqa: SLF001
             inner = validator.evolve(schema=resolved.contents, _resolver=resolved.resolver)
-            found |= _evaluated(inner, instance, resolved.contents, own)
+            evaluated |= _evaluated(inner, instance, resolved.contents, own)
     for below in _applying(validator, instance, schema):
-        found |= _evaluated(validator, instance, below, own)
-    return found
+        evaluated |= _evaluated(validator, instance, below, own)
+    return evaluated
 
 
 def _applying(validator: Any, instance: Any, schema: dict[str, Any]) -> Iterator[Any]:
@@ -178,22 +178,22 @@ def _applying(validator: Any, instance: Any, schema: dict[str, Any]) -> Iterator
 def _names(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -> set[Any]:
     patterns = schema.get("patternProperties", {})
     _spend((1 + len(patterns)) * len(instance))
-    found = set(schema.get("properties", {})) & set(instance)
-    found |= {name for name in instance if _fits_any(patterns, name)}
+    names = set(schema.get("properties", {})) & set(instance)
+    names |= {name for name in instance if _fits_any(patterns, name)}
     for keyword in ("additionalProperties", "unevaluatedProperties"):
         if keyword in schema:
-            found |= {name for name in instance if _is_valid(validator, instance[name], schema[keyword])}
-    return found
+            names |= {name for name in instance if _is_valid(validator, instance[name], schema[keyword])}
+    return names
 
 
 def _places(validator: Any, instance: list[Any], schema: dict[str, Any]) -> set[Any]:
     _spend(len(instance))
     if "items" in schema:
         return set(range(len(instance)))
-    found = set(range(len(schema.get("prefixItems", ()))))
+    places = set(range(len(schema.get("prefixItems", ()))))
     for below in (schema[keyword] for keyword in ("contains", "unevaluatedItems") if keyword in schema):
-        found |= {place for place, item in enumerate(instance) if _is_valid(validator, item, below)}
-    return found
+        places |= {place for place, item in enumerate(instance) if _is_valid(validator, item, below)}
+    return places
 
 
 def _is_valid(validator: Any, instance: Any, schema: Any) -> bool:

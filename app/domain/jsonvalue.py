@@ -120,11 +120,11 @@ def _is_plain(value: object, max_nodes: int) -> bool:
 
 
 def _refuse_faults(value: object, what: str, max_bytes: int) -> None:
-    found = first_problem(value, max_bytes + 1)
-    if found is not None and found[1] is _UNBOUNDED:
+    problem = first_problem(value, max_bytes + 1)
+    if problem is not None and problem[1] is _UNBOUNDED:
         raise _too_large(what, max_bytes, _UNBOUNDED)
-    if found is not None:
-        raise JsonInvalid(path_text(found[0]), found[1], what=what)
+    if problem is not None:
+        raise JsonInvalid(path_text(problem[0]), problem[1], what=what)
 
 
 def _too_large(what: str, max_bytes: int, size: str) -> JsonTooLarge:

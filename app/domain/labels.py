@@ -16,34 +16,34 @@ _LABEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/=@+-]{0,63}")
 _UNPRINTABLE: Final = re.compile(r"[\s\x00-\x1f\x7f<>\"]")
 
 
-def check_labels(given: Iterable[str], what: str = "label") -> list[str]:
+def check_labels(wanted: Iterable[str], what: str = "label") -> list[str]:
     """Return the labels, each once, in the order given.
 
     Raises:
         InputInvalid: one has other characters, is too long, or there are too many.
     """
-    labels = list(dict.fromkeys(given))
-    for one in labels:
-        if _LABEL.fullmatch(one) is None:
+    labels = list(dict.fromkeys(wanted))
+    for label in labels:
+        if _LABEL.fullmatch(label) is None:
             raise InputInvalid(
-                f"{one[:80]!r} is no {what}",
+                f"{label[:80]!r} is no {what}",
                 hint=f"a {what} has 1 to 64 letters, digits and _ . : / = @ + -, and begins with one of the"
                 " first two",
             )
     return _few(labels, what)
 
 
-def check_links(given: Iterable[str]) -> list[str]:
+def check_links(wanted: Iterable[str]) -> list[str]:
     """Return the links, each once, in the order given.
 
     Raises:
         InputInvalid: one is no http or https URL, carries a password, or there are too many.
     """
-    links = list(dict.fromkeys(given))
-    for one in links:
-        if not _is_address(one):
+    links = list(dict.fromkeys(wanted))
+    for link in links:
+        if not _is_address(link):
             raise InputInvalid(
-                f"{one[:80]!r} is no link", hint="give an http or https URL without a password in it"
+                f"{link[:80]!r} is no link", hint="give an http or https URL without a password in it"
             )
     return _few(links, "link")
 

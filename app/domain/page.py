@@ -26,13 +26,13 @@ class Page(Generic[T]):
     @classmethod
     def whole(cls, items: Iterable[T]) -> Page[T]:
         """Return the one page of a list that is always returned whole."""
-        found = list(items)
-        return cls(found, None, len(found))
+        listed = list(items)
+        return cls(listed, None, len(listed))
 
     @classmethod
     def of(
         cls,
-        found: Sequence[T],
+        items: Sequence[T],
         limit: int,
         *,
         after: str | None,
@@ -43,10 +43,10 @@ class Page(Generic[T]):
 
         Counts only on the first of several pages: later pages need no count, and a single page counts itself.
         """
-        if len(found) <= limit:
-            return cls(found, None, len(found) if after is None else None)
-        return cls(found[:limit], cursor(found[limit - 1]), count() if after is None else None)
+        if len(items) <= limit:
+            return cls(items, None, len(items) if after is None else None)
+        return cls(items[:limit], cursor(items[limit - 1]), count() if after is None else None)
 
     def each(self, change: Callable[[T], U]) -> Page[U]:
         """Return the page with each item converted."""
-        return Page([change(one) for one in self.items], self.next, self.total)
+        return Page([change(item) for item in self.items], self.next, self.total)

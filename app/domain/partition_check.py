@@ -70,127 +70,125 @@ def find_faults(
 ) -> list[Fault]:
     """Return what is wrong, failures first; nothing if all is well. `ahead` periods should be to come."""
     spans = _spans(laid)
-    found = [
+    faults = [
         *_coverage(spans, ahead, now),
         *_tables(spans, laid),
         *_overlaps(spans, laid),
         *_astray(spans, laid),
         *_defaults(spans, defaults, now),
     ]
-    return sorted(found, key=lambda one: one.level)
+    return sorted(faults, key=lambda fault: fault.level)
 
 
 def _spans(laid: Sequence[Partition]) -> list[_Span]:
     tables: dict[tuple[datetime, datetime, str], set[str]] = {}
-    for one in laid:
-        if one.home == "live" and one.starts_at and one.ends_at:
-            tables.setdefault((one.starts_at, one.ends_at, one.name), set()).add(one.table)
+    for table in laid:
+        if table.home == "live" and table.starts_at and table.ends_at:
+            tables.setdefault((table.starts_at, table.ends_at, table.name), set()).add(table.table)
     return [_Span(name, start, end, frozenset(them)) for (start, end, name), them in sorted(tables.items())]
 
 
 def _coverage(spans: Sequence[_Span], ahead: int, now: datetime) -> Iterator[Fault]:
-    if not any(one.starts_at <= now < one.ends_at for one in spans):
-        told = f"no period holds {_day(now)}: new workflows fall into the default partition"
-        yield Fault("current_missing", "fail", told, _CREATE)
+    if not any(span.starts_at <= now < span.ends_at for span in spans):
+        what = f"no period holds {_day(now)}: new workflows fall into the default partition"
+        yield Fault("current_missing", "fail", what, _CREATE)
     for (_, until), (then, _) in pairwise(_union(spans)):
         if until > now:
-            told = f"no period from {_day(until)} to {_day(then)}"
-            yield Fault("gap", "fail", told, _CREATE)
-    count = len({one.starts_at for one in spans if one.starts_at > now})
+            what = f"no period from {_day(until)} to {_day(then)}"
+            yield Fault("gap", "fail", what, _CREATE)
+    count = len({span.starts_at for span in spans if span.starts_at > now})
     if count == 0:
-        told = "no period is ready for when this one ends"
-        yield Fault("next_missing", "fail", told, _CREATE)
+        what = "no period is ready for when this one ends"
+        yield Fault("next_missing", "fail", what, _CREATE)
     elif count < ahead:
-        told = f"{count} of the {ahead} periods ahead are there"
-        yield Fault("few_ahead", "warn", told, "beat makes them, within partitions_interval_seconds")
+        what = f"{count} of the {ahead} periods ahead are there"
+        yield Fault("few_ahead", "warn", what, "beat makes them, within partitions_interval_seconds")
 
 
 def _union(spans: Sequence[_Span]) -> list[tuple[datetime, datetime]]:
     """Return the stretches that some table has, merged where they touch or overlap."""
     merged: list[tuple[datetime, datetime]] = []
-    for one in sorted(spans, key=lambda one: one.starts_at):
-        if merged and one.starts_at <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], one.ends_at))
+    for span in sorted(spans, key=lambda span: span.starts_at):
+        if merged and span.starts_at <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], span.ends_at))
         else:
-            merged.append((one.starts_at, one.ends_at))
+            merged.append((span.starts_at, span.ends_at))
     return merged
 
 
 def _tables(spans: Sequence[_Span], laid: Sequence[Partition]) -> Iterator[Fault]:
-    loose = {(one.table, one.name) for one in laid if one.home == "none"}
-    names = [one.name for one in spans]
-    for one in spans:
-        if names.count(one.name) > 1:
-            tables = " and ".join(sorted(one.tables))
-            told = f"{tables} have it from {_day(one.starts_at)} to {_day(one.ends_at)}"
+    loose = {(table.table, table.name) for table in laid if table.home == "none"}
+    names = [span.name for span in spans]
+    for span in spans:
+        if names.count(span.name) > 1:
+            tables = " and ".join(sorted(span.tables))
+            bounds = f"{tables} have it from {_day(span.starts_at)} to {_day(span.ends_at)}"
             todo = "detach the tables with the wrong bounds and attach them anew, as the documentation says"
             yield Fault(
-                "bounds_differ", "fail", f"period {one.name} is not the same everywhere: {told}", todo
+                "bounds_differ", "fail", f"period {span.name} is not the same everywhere: {bounds}", todo
             )
             continue
         for table in TABLES:
-            if table not in one.tables and (table, one.name) not in loose:
-                yield Fault("table_missing", "fail", f"period {one.name} has no table {table}", _CREATE)
+            if table not in span.tables and (table, span.name) not in loose:
+                yield Fault("table_missing", "fail", f"period {span.name} has no table {table}", _CREATE)
 
 
 def _overlaps(spans: Sequence[_Span], laid: Sequence[Partition]) -> Iterator[Fault]:
-    for n, one in enumerate(spans):
+    for n, span in enumerate(spans):
         for other in spans[n + 1 :]:
-            if other.starts_at < one.ends_at and other.name != one.name:
-                told = f"periods {one.name} and {other.name} overlap"
-                yield Fault("overlap", "fail", told, "tables of one period must have the same bounds")
+            if other.starts_at < span.ends_at and other.name != span.name:
+                what = f"periods {span.name} and {other.name} overlap"
+                yield Fault("overlap", "fail", what, "tables of one period must have the same bounds")
     for old in laid:
         if old.home != "archive" or old.table != TABLES[0] or not old.starts_at or not old.ends_at:
             continue
-        for one in spans:
-            if one.starts_at < old.ends_at and old.starts_at < one.ends_at:
-                told = f"period {one.name} is live and overlaps {old.name} of the archive"
-                yield Fault("archive_overlap", "warn", told, "nothing is lost; restore such workflows by id")
+        for span in spans:
+            if span.starts_at < old.ends_at and old.starts_at < span.ends_at:
+                what = f"period {span.name} is live and overlaps {old.name} of the archive"
+                yield Fault("archive_overlap", "warn", what, "nothing is lost; restore such workflows by id")
 
 
 def _astray(spans: Sequence[_Span], laid: Sequence[Partition]) -> Iterator[Fault]:
-    bounds = {one.name: one for one in spans}
-    for one in laid:
-        table = f"remand.{one.table}_{one.name}"
-        if one.home == "none":
-            period = bounds.get(one.name)
+    bounds = {span.name: span for span in spans}
+    for partition in laid:
+        table = f"remand.{partition.table}_{partition.name}"
+        if partition.home == "none":
+            period = bounds.get(partition.name)
             todo = "look at its rows, then attach it to the archive or drop it"
             if period is not None:
                 todo = (
-                    f"alter table remand.{one.table} attach partition {table} for values from "
+                    f"alter table remand.{partition.table} attach partition {table} for values from "
                     f"(remand.uuid7_floor('{period.starts_at.isoformat()}')) to "
                     f"(remand.uuid7_floor('{period.ends_at.isoformat()}'))"
                 )
             yield Fault("detached", "fail", f"{table} is attached to nothing: nobody sees its rows", todo)
-        elif one.starts_at is None:
-            told = f"the bounds of {table} are no two ids: nobody can tell its period"
-            yield Fault("bounds_unreadable", "fail", told, "attach it anew with ids as bounds")
+        elif partition.starts_at is None:
+            what = f"the bounds of {table} are no two ids: nobody can tell its period"
+            yield Fault("bounds_unreadable", "fail", what, "attach it anew with ids as bounds")
 
 
 def _defaults(spans: Sequence[_Span], defaults: Sequence[DefaultRows], now: datetime) -> Iterator[Fault]:
-    there = {one.table for one in defaults}
+    there = {rows.table for rows in defaults}
     for table in TABLES:
         if table not in there:
             todo = f"create table remand.{table}_default partition of remand.{table} default"
-            told = f"{table} has no default partition: what has no period is refused"
-            yield Fault("default_missing", "fail", told, todo)
-    covered = any(one.ends_at > now for one in spans)
-    for one in defaults:
-        if one.beyond:
-            told = (
-                f"{_counted(one.beyond)} of {one.table} lie in its default partition, later than every period"
-            )
+            what = f"{table} has no default partition: what has no period is refused"
+            yield Fault("default_missing", "fail", what, todo)
+    covered = any(span.ends_at > now for span in spans)
+    for rows in defaults:
+        if rows.beyond:
+            count = _counted(rows.beyond)
+            what = f"{count} of {rows.table} lie in its default partition, later than every period"
             todo = (
                 "their ids are of the future: set the clock of whoever made them right"
                 if covered
                 else _CREATE
             )
-            yield Fault("default_beyond", "fail", told, todo)
-        if one.behind > MANY:
-            told = (
-                f"{_counted(one.behind)} of {one.table} lie in its default partition, which grows no smaller"
-            )
-            yield Fault("default_many", "warn", told, "remand archive run takes those that have ended")
+            yield Fault("default_beyond", "fail", what, todo)
+        if rows.behind > MANY:
+            count = _counted(rows.behind)
+            what = f"{count} of {rows.table} lie in its default partition, which grows no smaller"
+            yield Fault("default_many", "warn", what, "remand archive run takes those that have ended")
 
 
 _CREATE = "remand partitions create"

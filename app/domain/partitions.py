@@ -80,15 +80,15 @@ def missing_periods(
     After missed runs, the first begins where the last period before now ends. Gaps between older periods
     are left alone: new ids fall into the present, and archived periods must not come back.
     """
-    later = sorted((one for one in existing if one.ends_at > now), key=lambda one: one.starts_at)
+    later = sorted((span for span in existing if span.ends_at > now), key=lambda span: span.starts_at)
     at = _first_uncovered(interval, now, existing)
     while ahead > 0 or at <= now:
-        there = [one for one in later if one.starts_at <= at < one.ends_at]
+        there = [span for span in later if span.starts_at <= at < span.ends_at]
         if there:
-            begins, at = at, max(one.ends_at for one in there)
+            begins, at = at, max(span.ends_at for span in there)
         else:
             piece = period_from(interval, at)
-            ends_at = min([piece.ends_at, *(one.starts_at for one in later if one.starts_at > at)])
+            ends_at = min([piece.ends_at, *(span.starts_at for span in later if span.starts_at > at)])
             yield replace(piece, ends_at=ends_at)
             begins, at = at, ends_at
         ahead -= begins > now
@@ -106,10 +106,10 @@ def shortened(period: Period, interval: Interval, now: datetime) -> Period | Non
 
 def _first_uncovered(interval: Interval, now: datetime, existing: Sequence[Span]) -> datetime:
     """Return the start of the period of now, or where the last one before now ends."""
-    current = [one.starts_at for one in existing if one.starts_at <= now < one.ends_at]
+    current = [span.starts_at for span in existing if span.starts_at <= now < span.ends_at]
     if current:
         return max(current)
-    before = [one.ends_at for one in existing if one.ends_at <= now]
+    before = [span.ends_at for span in existing if span.ends_at <= now]
     return max(before) if before else whole_period(interval, now).starts_at
 
 

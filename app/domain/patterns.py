@@ -108,14 +108,14 @@ def _translated(pattern: str) -> str:
     """Write Python's and ECMAScript's words for classes of characters as RE2's."""
     is_inside = False
 
-    def word(found: re.Match[str]) -> str:
+    def word(match: re.Match[str]) -> str:
         nonlocal is_inside
-        code, escaped, opened, closed = found.groups()
+        code, escaped, opened, closed = match.groups()
         if code is not None:
             return f"\\x{{{code}}}"
         if escaped is not None:
-            return (_INSIDE if is_inside else _OUTSIDE).get(escaped, found[0])
+            return (_INSIDE if is_inside else _OUTSIDE).get(escaped, match[0])
         is_inside = bool(opened) or (is_inside and not closed)
-        return found[0]
+        return match[0]
 
     return _TOKEN.sub(word, pattern)

@@ -20,8 +20,8 @@ def printable(text: str) -> str:
     return _STEERING.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    point = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    point = ord(match[0])
     if point < 0x100:
         return f"\\x{point:02x}"
     return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"

@@ -142,35 +142,37 @@ class Finish:
 Next = Send | Follow | NextStage | Stop | Finish
 
 
-def next_move(one: RedriveStatus, now: datetime, wait_seconds: float) -> Next:
+def next_move(status: RedriveStatus, now: datetime, wait_seconds: float) -> Next:
     """Return what a redrive does next.
 
     `wait_seconds`: how long the outcome of what was sent last is waited for.
     """
-    late = one.sent_at is not None and now - one.sent_at > timedelta(seconds=wait_seconds)
-    if one.in_canary:
-        return _canary(one, late, wait_seconds)
-    if one.waiting:
+    late = status.sent_at is not None and now - status.sent_at > timedelta(seconds=wait_seconds)
+    if status.in_canary:
+        return _canary(status, late, wait_seconds)
+    if status.waiting:
         return Send(None)
-    if one.sent and not late:
+    if status.sent and not late:
         return Follow()
-    return Finish(one.sent)
+    return Finish(status.sent)
 
 
-def _canary(one: RedriveStatus, late: bool, wait_seconds: float) -> Next:
-    size = one.canary[one.stage]
-    will_be = min(size, one.stage_sent + one.waiting)
-    name = f"canary {one.stage + 1} of {len(one.canary)}"
+def _canary(status: RedriveStatus, late: bool, wait_seconds: float) -> Next:
+    size = status.canary[status.stage]
+    will_be = min(size, status.stage_sent + status.waiting)
+    name = f"canary {status.stage + 1} of {len(status.canary)}"
     if will_be == 0:
-        return Finish(one.sent)
-    best = (will_be - one.stage_failed) / will_be
-    if best < one.success_share:
-        return Stop(f"{name}: {one.stage_failed} of {will_be} failed, {one.success_share:.0%} must succeed")
-    if one.stage_sent < will_be:
-        return Send(will_be - one.stage_sent)
-    if one.stage_succeeded + one.stage_failed == one.stage_sent:
+        return Finish(status.sent)
+    best = (will_be - status.stage_failed) / will_be
+    if best < status.success_share:
+        return Stop(
+            f"{name}: {status.stage_failed} of {will_be} failed, {status.success_share:.0%} must succeed"
+        )
+    if status.stage_sent < will_be:
+        return Send(will_be - status.stage_sent)
+    if status.stage_succeeded + status.stage_failed == status.stage_sent:
         return NextStage()
     if late:
-        unfinished = one.stage_sent - one.stage_succeeded - one.stage_failed
-        return Stop(f"{name}: {unfinished} of {one.stage_sent} have not ended within {wait_seconds:g} s")
+        unfinished = status.stage_sent - status.stage_succeeded - status.stage_failed
+        return Stop(f"{name}: {unfinished} of {status.stage_sent} have not ended within {wait_seconds:g} s")
     return Follow()

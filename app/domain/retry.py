@@ -61,11 +61,11 @@ ConnectionOnly = Literal["connection_only"]
 _TRUTH: Final = TypeAdapter(bool)
 
 
-def _read_retryable(given: object) -> bool | ConnectionOnly:
-    if given == "connection_only":
+def _read_retryable(value: object) -> bool | ConnectionOnly:
+    if value == "connection_only":
         return "connection_only"
     try:
-        return _TRUTH.validate_python(given)
+        return _TRUTH.validate_python(value)
     except ValidationError:
         raise PydanticCustomError("retryable", "should be true, false or connection_only") from None
 
@@ -224,14 +224,14 @@ _NESTED: Final = ("exponential", "linear", "immediate", "fixed", "fibonacci")
 
 
 def _lay(spec: RetrySpec, override: RetryOverrides) -> RetrySpec:
-    given = _given(override, (name for name in RetryOverrides.model_fields if name not in _NESTED))
+    values = _given(override, (name for name in RetryOverrides.model_fields if name not in _NESTED))
     if override.policies is not None:
-        given["policies"] = MappingProxyType({**spec.policies, **override.policies})
+        values["policies"] = MappingProxyType({**spec.policies, **override.policies})
     for name in _NESTED:
         nested: BaseModel | None = getattr(override, name)
         if nested is not None:
-            given[name] = replace(getattr(spec, name), **_given(nested, type(nested).model_fields))
-    return replace(spec, **given)
+            values[name] = replace(getattr(spec, name), **_given(nested, type(nested).model_fields))
+    return replace(spec, **values)
 
 
 def _given(override: BaseModel, names: Iterable[str]) -> dict[str, Any]:

@@ -161,9 +161,9 @@ def judge(signs: Signs, lifecycle: Lifecycle, now: datetime) -> Verdict:
     return min(verdicts, key=_order)
 
 
-def _order(one: Verdict) -> tuple[int, bool, bool, datetime]:
-    telling = (one.why in PATIENT) == (one.health is Health.HEALTHY)
-    return -_RANK[one.health], one.why is not Why.WORKER_UNAVAILABLE, not telling, one.stale_at
+def _order(verdict: Verdict) -> tuple[int, bool, bool, datetime]:
+    telling = (verdict.why in PATIENT) == (verdict.health is Health.HEALTHY)
+    return -_RANK[verdict.health], verdict.why is not Why.WORKER_UNAVAILABLE, not telling, verdict.stale_at
 
 
 def _measures(signs: Signs, lifecycle: Lifecycle) -> Iterator[tuple[Why, datetime, float]]:

@@ -17,7 +17,7 @@ def is_echo_of_stop(error: BaseException) -> bool:
     A stop of the whole process group reaches that program, too: the error it causes is no failure of the
     step. A `sys.exit()` of the handler itself is not such an error.
     """
-    return any(getattr(each, "returncode", None) in _ENDS for each in _chain(error))
+    return any(getattr(link, "returncode", None) in _ENDS for link in _chain(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -20,15 +20,15 @@ def check_text(text: str, what: str, *, longest: int = MAX_NAME) -> str:
     Raises:
         TextInvalid: it holds NUL or a lone surrogate, or is too long.
     """
-    found = first_problem(text)
-    if found is not None:
-        raise TextInvalid(f"the {what} {found[1]}")
+    problem = first_problem(text)
+    if problem is not None:
+        raise TextInvalid(f"the {what} {problem[1]}")
     if len(text) > longest:
         raise TextInvalid(f"the {what} has {len(text):,} characters", hint=f"at most {longest:,}")
     return text
 
 
-def check_arguments(given: Mapping[str, Any], *, documents: Collection[str] = ()) -> None:
+def check_arguments(arguments: Mapping[str, Any], *, documents: Collection[str] = ()) -> None:
     """Check every text among a call's arguments, lists of texts included, as every interface does first.
 
     `documents` name those that are JSON or a definition: these have limits of their own.
@@ -36,7 +36,7 @@ def check_arguments(given: Mapping[str, Any], *, documents: Collection[str] = ()
     Raises:
         TextInvalid: one holds NUL or a lone surrogate, or is longer than any text may be.
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in documents:
             for text in _texts(value):
                 check_text(text, name.replace("_", " "), longest=MAX_PROSE)
@@ -45,4 +45,4 @@ def check_arguments(given: Mapping[str, Any], *, documents: Collection[str] = ()
 def _texts(value: Any) -> Iterable[str]:
     if isinstance(value, str):
         return (value,)
-    return [one for one in value if isinstance(one, str)] if isinstance(value, (list, tuple)) else ()
+    return [text for text in value if isinstance(text, str)] if isinstance(value, (list, tuple)) else ()

@@ -62,8 +62,8 @@ class Message:
 
 def body(message: Message, format: Format) -> bytes:  # noqa: A002 - named like the setting
     """Return what is sent; the same for every try."""
-    told = _slack(message) if format == "slack" else _json(message)
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    payload = _slack(message) if format == "slack" else _json(message)
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def headers(message: Message, sent: bytes, at: datetime, key: bytes | None) -> dict[str, str]:
@@ -107,9 +107,9 @@ class Refused:
 Outcome: TypeAlias = Delivered | TryAgain | Refused
 
 
-def judge(status: int, told: str, retry_after: timedelta | None) -> Outcome:
+def judge(status: int, excerpt: str, retry_after: timedelta | None) -> Outcome:
     """Return what an HTTP status means; `told`: a redacted excerpt of the answer."""
-    answer = f"{status} {_phrase(status)}{f': {told}' if told else ''}".strip()
+    answer = f"{status} {_phrase(status)}{f': {excerpt}' if excerpt else ''}".strip()
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Delivered(answer)
     if status in _WORTH_ANOTHER_TRY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -149,13 +149,20 @@ def _json(message: Message) -> dict[str, Any]:
     data = {
         "count": message.count,
         "kinds": dict(message.counts),
-        "notices": [{"kind": one.kind, "at": one.at.isoformat(), **_data(one)} for one in message.notices],
+        "notices": [
+            {"kind": notice.kind, "at": notice.at.isoformat(), **_data(notice)} for notice in message.notices
+        ],
     }
     return {"type": DIGEST, "timestamp": first.at.isoformat(), "data": data}
 
 
-def _data(told: Told) -> dict[str, Any]:
-    return {"subject_id": told.subject_id, "title": told.title, "link": told.link, "facts": dict(told.facts)}
+def _data(notice: Told) -> dict[str, Any]:
+    return {
+        "subject_id": notice.subject_id,
+        "title": notice.title,
+        "link": notice.link,
+        "facts": dict(notice.facts),
+    }
 
 
 def _slack(message: Message) -> dict[str, str]:
@@ -169,16 +176,16 @@ def _slack(message: Message) -> dict[str, str]:
         return {"text": "\n".join([f"*{_words(first.kind)}*: {_titled(first)}", *known])}
     counts = ", ".join(f"{count} × {_words(kind)}" for kind, count in message.counts.items())
     lines = [f"*{message.count} notices* since {first.at:%Y-%m-%d %H:%M} UTC: {counts}"]
-    lines += [f"• {_titled(one)}" for one in message.notices]
+    lines += [f"• {_titled(notice)}" for notice in message.notices]
     if message.count > len(message.notices):
         lines.append(f"… and {message.count - len(message.notices)} more")
     return {"text": "\n".join(lines)}
 
 
-def _titled(told: Told) -> str:
-    title = _plain(told.title)
+def _titled(notice: Told) -> str:
+    title = _plain(notice.title)
     # The bar ends the address in Slack's markup.
-    return title if told.link is None else f"<{_plain(told.link).replace('|', '%7C')}|{title}>"
+    return title if notice.link is None else f"<{_plain(notice.link).replace('|', '%7C')}|{title}>"
 
 
 def _words(name: str) -> str:

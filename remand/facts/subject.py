@@ -114,11 +114,11 @@ def _remembered(module: str, cls: str) -> tuple[str, ...]:
     """Return the name of a class, with the names of its bases if it is loaded here; nothing is imported."""
     name = f"{module}.{cls}"
     try:
-        found = vars(sys.modules[module])[cls]
-        names = profile_of(found).names if issubclass(found, BaseException) else ()
+        loaded = vars(sys.modules[module])[cls]
+        names = profile_of(loaded).names if issubclass(loaded, BaseException) else ()
     except HOSTILE:
         return (name,)
-    return tuple(one for one in names if one not in _OF_ALL) if names[:1] == (name,) else (name,)
+    return tuple(base for base in names if base not in _OF_ALL) if names[:1] == (name,) else (name,)
 
 
 class Subject:
@@ -258,15 +258,15 @@ class Subject:
 
     def status_in_text(self) -> int | None:
         """Return the status that the message names; some clients put the bare number first."""
-        found = _STATUS_IN_TEXT.search(self.text)
-        if found is None and self.profile.installed:
-            found = _STATUS_IN_FRONT.search(self.text)
-        return int(found.group(1)) if found else None
+        match = _STATUS_IN_TEXT.search(self.text)
+        if match is None and self.profile.installed:
+            match = _STATUS_IN_FRONT.search(self.text)
+        return int(match.group(1)) if match else None
 
     def sqlstate_in_text(self) -> str | None:
         """Return the SQLSTATE that the message names, as Hive, Spark, Db2, JDBC and ODBC tell it."""
-        found = _SQLSTATE_IN_TEXT.search(self.text)
-        return found.group(1).upper() if found else None
+        match = _SQLSTATE_IN_TEXT.search(self.text)
+        return match.group(1).upper() if match else None
 
 
 def _status_values(subject: Subject) -> Iterator[object]:

@@ -85,8 +85,8 @@ def ssl(facts: Subject) -> Iterator[Key]:
     reason = facts.get("reason")
     if isinstance(reason, str):
         yield reason
-    elif found := _TLS_IN_TEXT.search(facts.text):
-        yield found.group(1).upper().replace(" ", "_")
+    elif match := _TLS_IN_TEXT.search(facts.text):
+        yield match.group(1).upper().replace(" ", "_")
 
 
 def gai(facts: Subject) -> Iterator[Key]:
@@ -101,8 +101,8 @@ def gai(facts: Subject) -> Iterator[Key]:
 
 def gai_in_text(facts: Subject) -> Iterator[Key]:
     """Read the number from clients that keep only the text of a failed lookup; such numbers are negative."""
-    if " -" in facts.text and (found := _GAI_IN_TEXT.search(facts.text)):
-        yield int(found[1] or found[2])
+    if " -" in facts.text and (match := _GAI_IN_TEXT.search(facts.text)):
+        yield int(match[1] or match[2])
 
 
 def errnos(facts: Subject) -> Sequence[Key]:

@@ -31,8 +31,8 @@ def _oracle(facts: Subject) -> Iterator[Key]:
 
 
 def _odbc(facts: Subject) -> Iterator[Key]:
-    for found in _MSSQL_IN_ODBC.finditer(facts.text):
-        number = int(found[1] or found[2])
+    for match in _MSSQL_IN_ODBC.finditer(facts.text):
+        number = int(match[1] or match[2])
         if number:
             yield f"MSSQL-{number}"
 
@@ -47,8 +47,8 @@ def _tds(facts: Subject) -> Iterator[Key]:
 def _clickhouse(facts: Subject) -> Iterator[Key]:
     number = facts.get("code")
     if not isinstance(number, int):
-        found = _CLICKHOUSE.search(facts.text)
-        number = int(found[1]) if found else None
+        match = _CLICKHOUSE.search(facts.text)
+        number = int(match[1]) if match else None
     if number is not None:
         yield f"CLICKHOUSE-{number}"
 
@@ -83,25 +83,25 @@ def _gremlin(facts: Subject) -> Iterator[Key]:
 
 
 def _facebook(facts: Subject) -> Iterator[Key]:
-    if (found := _GRAPH_API.search(facts.text)) is not None:
-        number = int(found[1])
+    if (match := _GRAPH_API.search(facts.text)) is not None:
+        number = int(match[1])
         # All codes of this hundred are rights that the app or the person lacks.
         yield f"FACEBOOK-{200 if number // 100 == 2 else number}"
 
 
 def _ntstatus(facts: Subject) -> Iterator[Key]:
-    for found in _NTSTATUS.finditer(facts.text):
-        yield f"NTSTATUS-{found[1].upper()}"
+    for match in _NTSTATUS.finditer(facts.text):
+        yield f"NTSTATUS-{match[1].upper()}"
 
 
 def _imap(facts: Subject) -> Iterator[Key]:
-    for found in _RESPONSE_CODE.finditer(facts.text):
-        yield f"IMAP-{found[1]}"
+    for match in _RESPONSE_CODE.finditer(facts.text):
+        yield f"IMAP-{match[1]}"
 
 
 def _pop(facts: Subject) -> Iterator[Key]:
-    for found in _RESPONSE_CODE.finditer(facts.text):
-        yield f"POP-{found[1]}"
+    for match in _RESPONSE_CODE.finditer(facts.text):
+        yield f"POP-{match[1]}"
 
 
 def _cosmos(facts: Subject) -> Iterator[Key]:

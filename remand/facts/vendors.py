@@ -51,9 +51,9 @@ def vendor_codes(facts: Subject) -> tuple[str, ...]:
     body, own = facts.body, facts.get("error")
     if isinstance(body, (list, tuple)):  # Salesforce answers with a list of errors
         body = item(body, 0)
-    told = item(facts.get("args"), 0)
-    if body is None and isinstance(told, Mapping):  # PyHive passes on what Presto answered
-        body = told
+    answer = item(facts.get("args"), 0)
+    if body is None and isinstance(answer, Mapping):  # PyHive passes on what Presto answered
+        body = answer
     if body is None and facts.present.isdisjoint(_SAID) and not _is_like_mapping(facts.response):
         return ()
     error = item(body, "error") if isinstance(body, Mapping) else None

@@ -47,10 +47,10 @@ class LayeredRules:
 
     def candidates(self, names: Collection[str], codes: Collection[int | str]) -> Iterator[Placed]:
         """Yield the rules that may hold for class names and codes (`reads_codes`), each once, in order."""
-        found = set(self._for_all)
+        numbers = set(self._for_all)
         for name in names:
-            found.update(self._by_error.get(name, ()))
+            numbers.update(self._by_error.get(name, ()))
         for code in codes:
-            found.update(self._by_code.get(code, ()))
-        for number in sorted(found):
+            numbers.update(self._by_code.get(code, ()))
+        for number in sorted(numbers):
             yield self.rules[number]

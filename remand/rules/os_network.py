@@ -26,8 +26,8 @@ _TLS: Final = "OpenSSL reason codes; RFC 8446 section 6"
 
 def _numbers(module: object, names: str) -> tuple[int, ...]:
     """Return the constants this platform knows, each once: not every system has every number."""
-    found = (getattr(module, name, None) for name in names.split())
-    return tuple(dict.fromkeys(number for number in found if isinstance(number, int)))
+    numbers = (getattr(module, name, None) for name in names.split())
+    return tuple(dict.fromkeys(number for number in numbers if isinstance(number, int)))
 
 
 RULES: Final = (

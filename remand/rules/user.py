@@ -71,16 +71,16 @@ def _cover_classes(wider: frozenset[str], asked: frozenset[str]) -> bool:
 
 def _ancestry(name: str) -> list[str]:
     """Return the names of a class and its bases, as far as they are Python's own."""
-    found = getattr(builtins, name.removeprefix("builtins."), None)
-    if isinstance(found, type):
-        return [f"{base.__module__}.{base.__qualname__}" for base in found.__mro__]
+    builtin = getattr(builtins, name.removeprefix("builtins."), None)
+    if isinstance(builtin, type):
+        return [f"{base.__module__}.{base.__qualname__}" for base in builtin.__mro__]
     return [name, "builtins.Exception"]
 
 
 def _cover_codes(wider: frozenset[Any], asked: frozenset[Any]) -> bool:
     if not wider or wider >= asked:
         return not wider or bool(asked)
-    return all(one in wider or f"{str(one)[0]}xx" in wider for one in asked)
+    return all(code in wider or f"{str(code)[0]}xx" in wider for code in asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +187,13 @@ def _settle(rule: AnyRule, problems: list[str]) -> None:
     object.__setattr__(rule, "conditions", conditions)
 
 
-def _noted(read: Callable[[Any], Any], given: object, problems: list[str]) -> Iterator[Any]:
-    if not isinstance(given, (tuple, list)):
-        problems.append(f"{given!r} must be a list")
+def _noted(read: Callable[[Any], Any], values: object, problems: list[str]) -> Iterator[Any]:
+    if not isinstance(values, (tuple, list)):
+        problems.append(f"{values!r} must be a list")
         return
-    for one in given:
+    for value in values:
         try:
-            yield read(one)
+            yield read(value)
         except ValueError as error:
             problems.append(str(error))
 
@@ -211,9 +211,9 @@ def _class_name(name: object) -> str:
 
 def _canonical(own: str, otherwise: str) -> str:
     # IOError and its like are other names of one class; rules are looked up by the name the class itself has.
-    found = getattr(builtins, own, None)
-    if isinstance(found, type) and issubclass(found, BaseException):
-        return f"builtins.{found.__qualname__}"
+    builtin = getattr(builtins, own, None)
+    if isinstance(builtin, type) and issubclass(builtin, BaseException):
+        return f"builtins.{builtin.__qualname__}"
     return otherwise
 
 
@@ -263,7 +263,7 @@ def rule(
         made = FunctionRule(
             name or origin,
             function,
-            tuple(_qualified(one) for one in _several(errors)),
+            tuple(_qualified(error) for error in _several(errors)),
             tuple(_several(statuses)),
             tuple(_several(codes)),
             message,
@@ -278,8 +278,8 @@ def rule(
     return register if function is None else register(function)
 
 
-def _several(given: Any) -> list[Any]:
-    return [given] if isinstance(given, (str, int, type)) else list(given)
+def _several(value: Any) -> list[Any]:
+    return [value] if isinstance(value, (str, int, type)) else list(value)
 
 
 def _qualified(error: str | type) -> str:

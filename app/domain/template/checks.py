@@ -48,12 +48,12 @@ def check(document: Document) -> None:
 def check_rules(document: Document, template: Template) -> None:
     """Add what is wrong with the classifier's rules taken together. A stored template has passed."""
     layers = template.rule_layers()
-    for told in conflicts(layers):
-        document.add(("rules",), told, "rule_conflict")
+    for conflict in conflicts(layers):
+        document.add(("rules",), conflict, "rule_conflict")
     for index, step in enumerate(template.steps):
         if step.rules:
-            for told in conflicts(template.own_rules(step), beside=layers):
-                document.add(("steps", index, "rules"), told, "rule_conflict")
+            for conflict in conflicts(template.own_rules(step), beside=layers):
+                document.add(("steps", index, "rules"), conflict, "rule_conflict")
 
 
 def _raw_steps(document: Document) -> Iterator[tuple[int, dict[str, Any]]]:

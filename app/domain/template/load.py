@@ -35,20 +35,20 @@ def load_text(text: str, source: str = "<text>", *, has_gone: Callable[[], bool]
         TemplateInvalid: it breaks rules, or nobody waited for the answer.
     """
     problems: list[Problem] = []
-    found = _read(text, source, problems, most=2, has_gone=has_gone)
-    if not problems and len(found) > 1:
+    templates = _read(text, source, problems, most=2, has_gone=has_gone)
+    if not problems and len(templates) > 1:
         problems.append(
             Problem(
                 source,
-                found[1][1],
+                templates[1][1],
                 "",
-                f"holds {len(found)} templates where one is asked for",
+                f"holds {len(templates)} templates where one is asked for",
                 "many_documents",
             )
         )
     if problems:
         raise TemplateInvalid(problems)
-    return found[0][0]
+    return templates[0][0]
 
 
 def load_file(path: Path | str) -> list[Template]:
@@ -137,11 +137,11 @@ def _read(
 
     Stops after `most` of them.
     """
-    found: list[tuple[Template, int]] = []
+    templates: list[tuple[Template, int]] = []
     documents = 0
-    given = () if has_gone is None else (has_gone,)
+    asked = () if has_gone is None else (has_gone,)
     try:
-        for number, document in enumerate(read_documents(text, source, *given), 1):
+        for number, document in enumerate(read_documents(text, source, *asked), 1):
             if number > MAX_DOCUMENTS:
                 document.add((), f"is more than {MAX_DOCUMENTS:,} documents", "many_documents")
                 raise Enough(document.problems)  # noqa: TRY301 - what is read in the loop raises it, too
@@ -151,7 +151,7 @@ def _read(
             template = _template(document)
             problems.extend(_sorted(document.problems))
             if template is not None and not document.problems:
-                found.append((template, document.line_of(()) or 1))
+                templates.append((template, document.line_of(()) or 1))
             if len(problems) >= MAX_PROBLEMS or documents == most:
                 break
     except Enough as end:
@@ -163,7 +163,7 @@ def _read(
         problems.append(
             Problem(source, 1, "", "is empty; a template begins with namespace, name, version", "empty")
         )
-    return found
+    return templates
 
 
 def _sorted(problems: list[Problem]) -> list[Problem]:

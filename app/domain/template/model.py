@@ -167,11 +167,11 @@ def to_definition(template: Template) -> dict[str, Any]:
     definition = _without_nulls(definition)
     if template.input_schema is not None:
         definition["input_schema"] = template.input_schema
-    for step, told in zip(template.steps, definition["steps"], strict=True):
+    for step, written in zip(template.steps, definition["steps"], strict=True):
         if step.result_schema is not None:
-            told["result_schema"] = step.result_schema
+            written["result_schema"] = step.result_schema
         if step.has_input:
-            told["input"] = step.input
+            written["input"] = step.input
     return definition
 
 

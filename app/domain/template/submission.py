@@ -83,9 +83,9 @@ def identity_key(template: Template, value: object, caller_key: str | None = Non
         return None
     if not caller_key.strip():
         raise IdentityInvalid("the key must be text that is not blank")
-    found = first_problem(caller_key)
-    if found is not None:
-        raise IdentityInvalid(f"the key {found[1]}")
+    problem = first_problem(caller_key)
+    if problem is not None:
+        raise IdentityInvalid(f"the key {problem[1]}")
     return _digest(["caller", template.namespace, template.name, caller_key])
 
 

@@ -85,20 +85,20 @@ def _keys_beside(path: Path) -> list[str]:
     return list(_MODELS.get(above[-1], Template).model_fields) if above else list(Template.model_fields)
 
 
-def _wrong_type(document: Document, path: Path, wanted: str, given: Any) -> str:
+def _wrong_type(document: Document, path: Path, wanted: str, value: Any) -> str:
     # One value in place of a list stands where the list is expected.
     written = document.written.get(path) or (document.written.get(path[:-1]) if path[-1:] == (0,) else None)
-    match given:
+    match value:
         case None:
             return f"is empty; it must be {wanted}, or the key left out if it has a default"
         case bool() | int() | float() if wanted == "text":
-            kind = "a truth value" if isinstance(given, bool) else "a number"
-            shown = given if written is None else written
+            kind = "a truth value" if isinstance(value, bool) else "a number"
+            shown = value if written is None else written
             return f'{shown} is {kind} in YAML; quote it: "{shown}"'
         case str():
-            return f"must be {wanted}, not the text {given[:40]!r}"
+            return f"must be {wanted}, not the text {value[:40]!r}"
         case bool() | int() | float():
-            return f"must be {wanted}, not {given if written is None else written}"
+            return f"must be {wanted}, not {value if written is None else written}"
         case list():
             return f"must be {wanted}, not a list"
         case _:
