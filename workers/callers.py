@@ -72,10 +72,10 @@ def _taken(request: Any) -> str | None:
 
 
 def _recognised(token: str) -> Identity:
-    found = signin.recognise_token(process.engine(), token)
-    if found is None:
+    identity = signin.recognise_token(process.engine(), token)
+    if identity is None:
         raise NotSignedIn("this token is unknown, revoked or expired", hint="see `remand token list`")
-    return found
+    return identity
 
 
 def _shown(sender: Identity | None, by: object) -> Who:

@@ -46,8 +46,8 @@ class Discreet(Request):
 
     def info(self, safe: bool = False) -> JSON:  # noqa: ARG002 - Celery's signature
         """Return what `celery inspect` shows, never the arguments themselves."""
-        told: JSON = super().info(safe=True)
-        return told
+        shown: JSON = super().info(safe=True)
+        return shown
 
 
 class Wanted(BaseModel):
@@ -87,18 +87,20 @@ def _command(name: str) -> Callable[[Callable[..., Any]], Any]:
 
 def _check_texts(signature: inspect.Signature, args: tuple[Any, ...], kwargs: JSON) -> None:
     try:
-        given = signature.bind_partial(*args, **kwargs).arguments
+        arguments = signature.bind_partial(*args, **kwargs).arguments
     except TypeError:
         return  # Arguments that the verb does not have: its own check says which.
-    check_arguments(given, documents=_DOCUMENTS)
+    check_arguments(arguments, documents=_DOCUMENTS)
 
 
 def _misused(name: str, error: ValidationError) -> InputInvalid:
     """Say what is wrong with the arguments of a command, without their values."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    problems = [{"path": ".".join(str(part) for part in one["loc"]), "message": one["msg"]} for one in found]
-    told = "; ".join(f"{one['path']}: {one['message']}" for one in problems)
-    return InputInvalid(f"{name} was called wrongly: {told}", details={"problems": problems})
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    problems = [
+        {"path": ".".join(str(part) for part in detail["loc"]), "message": detail["msg"]} for detail in errors
+    ]
+    listed = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems)
+    return InputInvalid(f"{name} was called wrongly: {listed}", details={"problems": problems})
 
 
 @_command("remand.submit")
@@ -121,7 +123,10 @@ def submit(
 @_command("remand.submit_many")
 def submit_many(template: str, requests: list[Wanted], by: str = UNNAMED) -> list[JSON]:
     """Submit many workflows of one template: each with `input`, maybe `key`, `priority`, `id`, `tags`."""
-    wanted = [Submission(one.input, one.key, one.priority, one.id, one.tags) for one in requests]
+    wanted = [
+        Submission(request.input, request.key, request.priority, request.id, request.tags)
+        for request in requests
+    ]
     answers = submitting.submit_many(process.engine(), template, wanted, by=who(by).by)
     return [{"workflow_id": str(answer.workflow_id), "created": answer.created} for answer in answers]
 
@@ -239,8 +244,8 @@ def restart(workflow_id: str, step: str, reason: str | None = None, by: str = UN
 @_command("remand.requeue")
 def requeue(letter: str, reason: str | None = None, by: str = UNNAMED) -> JSON:
     """Send the failed steps of a dead letter's workflow back to work; a workflow's id will do."""
-    found = find_dead_letter(process.runtime().database, letter)
-    return _decided(operate.requeue_letter(process.engine(), found.id, who(by, reason)))
+    dead_letter = find_dead_letter(process.runtime().database, letter)
+    return _decided(operate.requeue_letter(process.engine(), dead_letter.id, who(by, reason)))
 
 
 def _workflow(workflow_id: str) -> UUID:

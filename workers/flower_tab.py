@@ -61,10 +61,10 @@ class Tab(BaseHandler):
     @authenticated
     async def get(self) -> None:
         """Answer with tables, with 503 and the reason if the database is away."""
-        told = await _looked()
-        self.set_status(503 if "error" in told else 200)
+        shown = await _looked()
+        self.set_status(503 if "error" in shown else 200)
         self.set_header("Refresh", str(REFRESH_SECONDS))
-        self.render(_PAGE.name, told=told, age=age, span=span, dashboard=settings.web.dashboard_url)
+        self.render(_PAGE.name, told=shown, age=age, span=span, dashboard=settings.web.dashboard_url)
 
 
 class Api(BaseApiHandler):
@@ -73,15 +73,15 @@ class Api(BaseApiHandler):
     @authenticated
     async def get(self) -> None:
         """Answer with JSON."""
-        told = await _looked()
-        self.set_status(503 if "error" in told else 200)
+        shown = await _looked()
+        self.set_status(503 if "error" in shown else 200)
         self.set_header("Content-Type", "application/json; charset=UTF-8")
-        self.write(json.dumps(told, default=lambda instant: instant.isoformat()))
+        self.write(json.dumps(shown, default=lambda instant: instant.isoformat()))
 
 
 def install() -> None:
     """Add the tab to the Flower that this process is about to start. Idempotent."""
-    if any(getattr(one, "name", None) == NAME for one in urls.handlers):
+    if any(getattr(handler, "name", None) == NAME for handler in urls.handlers):
         return
     urls.handlers[:0] = [url("/remand", Tab, name=NAME), url("/api/remand", Api)]
     pages = {

@@ -207,18 +207,18 @@ def _written(body: list[Any]) -> str:
 def _kept(message: Any, reason: str) -> dict[str, Any]:
     place = message.delivery_info if isinstance(message.delivery_info, dict) else {}
     body = _bytes_of(message.body)
-    told = {
+    fields = {
         "queue": storable(str(place.get("routing_key") or "unknown"))[:MAX_NAME],
         "content_type": storable(str(message.content_type))[:MAX_NAME],
         "content_encoding": storable(str(message.content_encoding))[:MAX_NAME],
         "headers": _text_of(_lasting(message.headers)),
         "properties": _text_of(_lasting(message.properties)),
     }
-    digest = hashlib.sha256(json.dumps(told).encode() + body).hexdigest()
+    digest = hashlib.sha256(json.dumps(fields).encode() + body).hexdigest()
     return {
-        **told,
-        "headers": told["headers"][:MAX_FIELDS_BYTES],
-        "properties": told["properties"][:MAX_FIELDS_BYTES],
+        **fields,
+        "headers": fields["headers"][:MAX_FIELDS_BYTES],
+        "properties": fields["properties"][:MAX_FIELDS_BYTES],
         "reason": storable(reason)[:_REASON_LENGTH],
         "digest": digest,
         "size": len(body),

@@ -81,10 +81,10 @@ def deliver(transport: Any, message: Any, queue: str) -> None:
     _transport._deliver(transport, envelope(message, queue), queue)  # noqa: SLF001 - as said
 
 
-def envelope(given: Any, queue: str) -> dict[str, Any]:
+def envelope(received: Any, queue: str) -> dict[str, Any]:
     """Return a message's envelope, with a tag of its own: two messages of one tag would hide each other."""
-    problem = _problem(given)
-    message: dict[str, Any] = given if problem is None else unreadable(_redis_text(given), problem)
+    problem = _problem(received)
+    message: dict[str, Any] = received if problem is None else unreadable(_redis_text(received), problem)
     properties = message["properties"]
     properties["delivery_tag"] = str(uuid4())
     # The queue that the message came from, and goes back to if it must.
@@ -139,23 +139,23 @@ def _read_delivery(buf: bytes, offset: int) -> tuple[list[Any], int]:
     return [consumer, tag, bool(bits & 1), name(), name()], offset
 
 
-def _problem(given: Any) -> str | None:
+def _problem(received: Any) -> str | None:
     """Say what is wrong with an envelope of kombu's, None for nothing."""
-    if not isinstance(given, dict):
+    if not isinstance(received, dict):
         return "it is no envelope of a message"
-    headers, properties = given.get("headers"), given.get("properties")
+    headers, properties = received.get("headers"), received.get("properties")
     if headers is not None and not isinstance(headers, dict):
         return "its headers are no object"
     if not isinstance(properties, dict):
         return "its properties are no object"
-    body, encoding = given.get("body"), properties.get("body_encoding")
+    body, encoding = received.get("body"), properties.get("body_encoding")
     if body is not None and not isinstance(body, str):
         return "its body is no text"
     if encoding not in (None, "base64", "utf-8"):
         return "its body encoding is neither base64 nor utf-8"
     if encoding == "base64" and body is not None and not _is_base64(body):
         return "its body is no base64"
-    given["headers"] = headers or {}
+    received["headers"] = headers or {}
     return None
 
 
@@ -167,20 +167,20 @@ def _is_base64(text: str) -> bool:
     return True
 
 
-def _redis_text(given: Any) -> str:
+def _redis_text(received: Any) -> str:
     try:
-        return str(_redis.dumps(given))
+        return str(_redis.dumps(received))
     except Exception:  # noqa: BLE001 - as in `parsed`
-        return repr(type(given))
+        return repr(type(received))
 
 
 def _unpacked(make: Callable[[], Any]) -> Callable[[bytes], bytes]:
     def unpack(body: bytes) -> bytes:
         unpacker = make()
-        found: bytes = unpacker.decompress(body, MOST_UNPACKED_BYTES)
+        unpacked: bytes = unpacker.decompress(body, MOST_UNPACKED_BYTES)
         if not unpacker.eof:
             raise ValueError("it is cut off, or unpacks to more than a message may hold")
-        return found
+        return unpacked
 
     return unpack
 

@@ -55,8 +55,8 @@ def take_place(queues: Iterable[str], folder: Path | None = None) -> str:
 
 def _make_ours(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if found.st_uid != os.getuid() or folder.is_symlink():
+    status = folder.lstat()
+    if status.st_uid != os.getuid() or folder.is_symlink():
         raise PermissionError(f"{folder} belongs to somebody else")
 
 

@@ -99,6 +99,6 @@ def _hostname() -> str:
 @worker_process_shutdown.connect
 def send_last_spans(**_: Any) -> None:
     """Send the last spans, as the library does at exit: a process of a pool ends without the exit hook."""
-    told = traces.active()
-    if told is not None:
-        told.flush()
+    tracing = traces.active()
+    if tracing is not None:
+        tracing.flush()

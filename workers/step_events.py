@@ -84,15 +84,15 @@ class StepEvents:
         self._wanted.set()
 
     def _send_for_ever(self) -> None:
-        told: Shown | None = None
+        announced: Shown | None = None
         while self._wanted.wait():
             time.sleep(INTERVAL_SECONDS)
             self._wanted.clear()
             running = self._running
             if running is not None:
                 self._wanted.set()
-                if running is not told and time.time() - running.started >= INTERVAL_SECONDS:
-                    told = running
+                if running is not announced and time.time() - running.started >= INTERVAL_SECONDS:
+                    announced = running
                     self._events.append(Told(running, "task-started", running.started, None))
             try:
                 self._flush()
@@ -104,7 +104,7 @@ class StepEvents:
         common = f'"hostname":{_quoted(self._hostname())},"pid":{os.getpid()},"utcoffset":0'
         while self._events:
             batch = [self._events.popleft() for _ in range(min(A_MESSAGE, len(self._events)))]
-            events = (_event(one, common, self._app.clock.forward()) for one in batch)
+            events = (_event(event, common, self._app.clock.forward()) for event in batch)
             with self._app.producer_or_acquire() as producer:
                 exchange = get_exchange(producer.connection, self._app.conf.event_exchange)
                 producer.publish(
@@ -119,13 +119,13 @@ class StepEvents:
                 )
 
 
-def _event(told: Told, common: str, clock: int) -> str:
+def _event(event: Told, common: str, clock: int) -> str:
     """Return the JSON text of an event; put together by hand, for thousands a second."""
-    shown, at = told.shown, told.at
+    shown, at = event.shown, event.at
     workflow_id, step = str(shown.workflow_id), shown.step
-    failed = "" if told.error_class is None else f'"exception":{json.dumps(told.error_class)},'
+    failed = "" if event.error_class is None else f'"exception":{json.dumps(event.error_class)},'
     return (
-        f'{{"type":"{told.kind}","uuid":{json.dumps(f"{workflow_id}:{step}:{shown.attempt}")},'
+        f'{{"type":"{event.kind}","uuid":{json.dumps(f"{workflow_id}:{step}:{shown.attempt}")},'
         f'"name":{_quoted(shown.handler)},"args":{json.dumps(repr((workflow_id, step, shown.attempt)))},'
         f'"kwargs":"{{}}","retries":{shown.attempt - 1},"received":{shown.started},"started":{shown.started},'
         f'"runtime":{at - shown.started},"timestamp":{at},{failed}"clock":{clock},{common}}}'

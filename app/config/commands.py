@@ -33,7 +33,7 @@ class CommandSettings(BaseModel):
     @field_validator("control")
     @classmethod
     def _are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        wrong = [one for one in value if not _NAME.fullmatch(one)]
+        wrong = [name for name in value if not _NAME.fullmatch(name)]
         if wrong:
             raise ValueError(f"{', '.join(map(repr, wrong))}: names of commands, such as `pool_grow`")
         return value

@@ -147,15 +147,15 @@ class NotifySettings(BaseModel):
     @field_validator("targets")
     @classmethod
     def _have_names_of_their_own(cls, value: tuple[NotifyTarget, ...]) -> tuple[NotifyTarget, ...]:
-        names = [one.name for one in value]
+        names = [target.name for target in value]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two targets are called {', '.join(twice)}")
         return value
 
 
-def _value(given: SecretStr | None, place: str | None, environ: Mapping[str, str]) -> str | None:
+def _value(secret: SecretStr | None, place: str | None, environ: Mapping[str, str]) -> str | None:
     if place is None:
-        return None if given is None else given.get_secret_value()
+        return None if secret is None else secret.get_secret_value()
     kind, _, name = place.partition(":")
     if kind == "env":
         if not environ.get(name):
@@ -187,7 +187,7 @@ def _check_url(url: str, allow_http: bool) -> None:
         raise ValueError("the address should be https; plain http needs allow_http, or this machine")
     if parts.username is not None or parts.password is not None or parts.fragment:
         raise ValueError("the address should have no login and no fragment")
-    if not url.isascii() or any(ord(one) <= 0x20 or ord(one) == 0x7F for one in url):
+    if not url.isascii() or any(ord(sign) <= 0x20 or ord(sign) == 0x7F for sign in url):
         raise ValueError("the address holds characters that a URL cannot; write them as %XX")
 
 

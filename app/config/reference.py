@@ -34,14 +34,15 @@ _DEFAULTS: dict[str, object] = {"retry": DEFAULT_RETRY, "breaker": DEFAULT_BREAK
 
 def masked(settings: Settings) -> dict[str, object]:
     """Return the settings as JSON-like values, URLs without their passwords; for `remand config show`."""
-    told: dict[str, object] = settings.model_dump(mode="json", exclude={*TABLES, "breakers", "rules"})
+    values: dict[str, object] = settings.model_dump(mode="json", exclude={*TABLES, "breakers", "rules"})
     for table in TABLES:
-        told[table] = getattr(settings, table).model_dump(mode="json", exclude_none=True)
-    told["breakers"] = {
-        name: one.model_dump(mode="json", exclude_none=True) for name, one in settings.breakers.items()
+        values[table] = getattr(settings, table).model_dump(mode="json", exclude_none=True)
+    values["breakers"] = {
+        name: breaker.model_dump(mode="json", exclude_none=True)
+        for name, breaker in settings.breakers.items()
     }
-    told["rules"] = [rule.model_dump(mode="json", exclude_unset=True) for rule in settings.rules]
-    return {name: _masked(name, value) if isinstance(value, str) else value for name, value in told.items()}
+    values["rules"] = [rule.model_dump(mode="json", exclude_unset=True) for rule in settings.rules]
+    return {name: _masked(name, value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def _masked(name: str, value: str) -> str:

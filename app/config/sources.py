@@ -66,9 +66,9 @@ def read_file(path: Path) -> Given:
     except UnicodeDecodeError:
         return _unreadable(path, None, "is not UTF-8 text", "SETTINGS_FILE_INVALID")
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
+        match = re.search(r"line (\d+)", str(error))
         return _unreadable(
-            path, int(found[1]) if found else None, f"is not TOML: {error}", "SETTINGS_FILE_INVALID"
+            path, int(match[1]) if match else None, f"is not TOML: {error}", "SETTINGS_FILE_INVALID"
         )
     return Given(values, {key: Origin(str(path), line) for key, line in _lines(text).items()})
 

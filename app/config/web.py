@@ -115,11 +115,11 @@ class WebSettings(BaseModel):
     @field_validator("trusted_proxies")
     @classmethod
     def _are_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for one in value:
+        for address in value:
             try:
-                ipaddress.ip_network(one, strict=False)
+                ipaddress.ip_network(address, strict=False)
             except ValueError:
-                raise ValueError(f"{one!r} is neither an address nor a network") from None
+                raise ValueError(f"{address!r} is neither an address nor a network") from None
         return value
 
     @property

@@ -61,16 +61,18 @@ class Evidence:
     def lost(self) -> int:
         """Workflows that neither ended nor wait for a person."""
         held = {letter.workflow_id for letter in self.letters if letter.status.is_open}
-        return sum(not state.is_final and one not in held for one, state in self.states.items())
+        return sum(
+            not state.is_final and workflow_id not in held for workflow_id, state in self.states.items()
+        )
 
 
 def collect(database: Database, ids: Sequence[UUID]) -> Evidence:
     """Read the evidence. Transaction: several reads."""
-    retries = {one: _retries(database, one) for one in ids}
+    retries = {workflow_id: _retries(database, workflow_id) for workflow_id in ids}
     letters = [
         letter
-        for one in ids
-        for letter in list_page(database, LetterFilter(statuses=(), workflow_id=one)).items
+        for workflow_id in ids
+        for letter in list_page(database, LetterFilter(statuses=(), workflow_id=workflow_id)).items
     ]
     total = sum(retries.values(), Counter[str]())
     return Evidence(states_of(database, ids), letters, retries, total)
@@ -78,39 +80,43 @@ def collect(database: Database, ids: Sequence[UUID]) -> Evidence:
 
 def _retries(database: Database, workflow_id: UUID) -> Counter[str]:
     attempts = attempts_of(database, workflow_id)
-    return Counter(one.policy for one in attempts if one.decision == "retry" and one.policy is not None)
+    return Counter(
+        attempt.policy for attempt in attempts if attempt.decision == "retry" and attempt.policy is not None
+    )
 
 
 def first_round(submissions: Iterable[Submission], evidence: Evidence) -> list[str]:
     """Return what is not as expected when everything has ended or waits for a person."""
     reasons = []
     with_letters = {letter.workflow_id for letter in evidence.letters if letter.status.is_open}
-    for one in submissions:
-        state = evidence.states[one.workflow_id]
-        if one.expect == "dead_letter":
-            if not (state.needs_person and one.workflow_id in with_letters):
-                reasons.append(f"{one.name}: is {state}, where a dead letter was to be opened")
+    for submission in submissions:
+        state = evidence.states[submission.workflow_id]
+        if submission.expect == "dead_letter":
+            if not (state.needs_person and submission.workflow_id in with_letters):
+                reasons.append(f"{submission.name}: is {state}, where a dead letter was to be opened")
             continue
         if state is not WorkflowState.COMPLETE:
-            reasons.append(f"{one.name}: is {state}, not complete")
-        _, _, policy = one.expect.partition(":")
-        if policy and not evidence.retries[one.workflow_id][policy]:
-            reasons.append(f"{one.name}: was not retried by policy {policy}")
+            reasons.append(f"{submission.name}: is {state}, not complete")
+        _, _, policy = submission.expect.partition(":")
+        if policy and not evidence.retries[submission.workflow_id][policy]:
+            reasons.append(f"{submission.name}: was not retried by policy {policy}")
     return reasons
 
 
 def last_round(submissions: Sequence[Submission], evidence: Evidence, ledger: Mapping[str, Any]) -> list[str]:
     """Return what is not as expected at the end."""
     reasons = [
-        f"{one.name}: is {evidence.states[one.workflow_id]} at the end"
-        for one in submissions
-        if not evidence.states[one.workflow_id].is_final
+        f"{submission.name}: is {evidence.states[submission.workflow_id]} at the end"
+        for submission in submissions
+        if not evidence.states[submission.workflow_id].is_final
     ]
     left = [letter for letter in evidence.letters if letter.status.is_open]
     reasons += [f"dead letter {letter.id} is still {letter.status}" for letter in left]
     if evidence.lost:
         reasons.append(f"{evidence.lost} workflows are lost")
-    return reasons + _ledger_reasons([one for one in submissions if one.is_order], ledger)
+    return reasons + _ledger_reasons(
+        [submission for submission in submissions if submission.is_order], ledger
+    )
 
 
 def _ledger_reasons(orders: Sequence[Submission], ledger: Mapping[str, Any]) -> list[str]:

@@ -111,7 +111,7 @@ def _perform(show: Show, gateway: Gateway) -> dict[str, Any]:
         gateway.wait_ready()
         stack.start_workers()
         submissions = _submit(stack)
-        ids = [one.workflow_id for one in submissions]
+        ids = [submission.workflow_id for submission in submissions]
         show.tell(
             f"{len(ids)} workflows are submitted. Some meet a gateway or a file that fails, as real ones do:"
         )
@@ -131,14 +131,22 @@ def _perform(show: Show, gateway: Gateway) -> dict[str, Any]:
 def _submit(stack: LocalStack) -> list[Submission]:
     scenarios = importlib.import_module("examples.scenarios").all_scenarios()
     submissions = []
-    for one in scenarios:
-        answer = submit(stack.runtime.engine, one.template, SubmitRequest(dict(one.input)), by="demo")
-        submissions.append(Submission(one.name, one.template, one.input, one.expect, answer.workflow_id))
+    for scenario in scenarios:
+        answer = submit(
+            stack.runtime.engine, scenario.template, SubmitRequest(dict(scenario.input)), by="demo"
+        )
+        submissions.append(
+            Submission(scenario.name, scenario.template, scenario.input, scenario.expect, answer.workflow_id)
+        )
     return submissions
 
 
 def _letter_of(submissions: Sequence[Submission], evidence: Evidence, card: str) -> LetterRow:
-    declined = next(one for one in submissions if one.is_order and one.input["customer"]["card"] == card)
+    declined = next(
+        submission
+        for submission in submissions
+        if submission.is_order and submission.input["customer"]["card"] == card
+    )
     return next(letter for letter in evidence.letters if letter.workflow_id == declined.workflow_id)
 
 
@@ -163,8 +171,8 @@ def _investigate(show: Show, gateway: Gateway, letter: LetterRow) -> None:
 
 def _clear(show: Show, letters: Sequence[LetterRow]) -> None:
     show.tell("The other two are files: one never came, one was cut short. No retry helps; a person decides.")
-    missing = next(one for one in letters if "FileNotFoundError" in one.error_class)
-    truncated = next(one for one in letters if one is not missing)
+    missing = next(letter for letter in letters if "FileNotFoundError" in letter.error_class)
+    truncated = next(letter for letter in letters if letter is not missing)
     show.type("dlq", "cancel", short(missing.id), "--reason", "the file will not be delivered")
     show.type(
         "dlq",
@@ -181,19 +189,19 @@ def _conclude(
     show: Show, submissions: Sequence[Submission], evidence: Evidence, ledger: dict[str, Any]
 ) -> None:
     states = list(evidence.states.values())
-    ended = {found: states.count(found) for found in dict.fromkeys(sorted(states))}
-    orders = sum(one.is_order for one in submissions)
+    ended = {state: states.count(state) for state in dict.fromkeys(sorted(states))}
+    orders = sum(submission.is_order for submission in submissions)
     replays = ledger["replays"]
     retried = " · ".join(f"{policy} {evidence.total[policy]}" for policy in _RETRIED)
     statuses = [letter.status for letter in evidence.letters]
-    letters = " · ".join(f"{statuses.count(one)} {one}" for one in dict.fromkeys(statuses))
+    letters = " · ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses))
     show.tell("What happened")
     show.console.print(
         facts(
             [
                 (
                     "workflows",
-                    f"{len(states)}: " + ", ".join(f"{count} {found}" for found, count in ended.items()),
+                    f"{len(states)}: " + ", ".join(f"{count} {state}" for state, count in ended.items()),
                 ),
                 ("attempts retried", retried),
                 ("dead letters", f"{len(statuses)}: {letters}"),
@@ -244,9 +252,9 @@ def _environment(cli: Cli, folder: Path) -> dict[str, str]:
     """Return settings of the demo's own, for it and its children; only the servers may be the user's."""
     examples = next(iter(importlib.import_module("examples").__path__))
     (folder / "remand.toml").write_text("# the demo's own: yours is not read\n")
-    given = {"REMAND_DATABASE_URL": cli.given.database_url, "REMAND_BROKER_URL": cli.given.broker_url}
+    servers = {"REMAND_DATABASE_URL": cli.given.database_url, "REMAND_BROKER_URL": cli.given.broker_url}
     return {
-        **{name: value for name, value in given.items() if value is not None},
+        **{name: value for name, value in servers.items() if value is not None},
         CONFIG_VARIABLE: str(folder / "remand.toml"),
         "REMAND_DATA_DIR": str(folder),
         "REMAND_HANDLERS": ",".join(HANDLERS),

@@ -36,7 +36,7 @@ def folder(prefix: str, *, keep: bool) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def environment(given: Mapping[str, str], *, hide: str | None = None) -> Iterator[None]:
+def environment(variables: Mapping[str, str], *, hide: str | None = None) -> Iterator[None]:
     """Lay variables over this process's and so its children's; all is as before afterwards.
 
     `hide`: others that begin so are not seen.
@@ -45,7 +45,7 @@ def environment(given: Mapping[str, str], *, hide: str | None = None) -> Iterato
     for name in before:
         if hide is not None and name.startswith(hide):
             del os.environ[name]
-    os.environ.update(given)
+    os.environ.update(variables)
     try:
         yield
     finally:

@@ -75,11 +75,11 @@ def _watched(console: Console, which: str, run: Callable[[Tell], Figures]) -> Fi
     """Run with its progress shown: a line that changes in place, or a line for each phase."""
     console.print(Text(f"\nBreakers and retry budgets {which}", style="bold"))
     if not console.is_terminal:
-        told: set[str] = set()
+        shown: set[str] = set()
 
         def tell(moment: Moment) -> None:
-            if moment.phase not in told:
-                told.add(moment.phase)
+            if moment.phase not in shown:
+                shown.add(moment.phase)
                 console.print(_line(moment))
 
         return run(tell)
@@ -107,7 +107,7 @@ def _compared(bare: Figures, guarded: Figures, plan: Plan) -> RenderableType:
             "drained_seconds": "seconds from recovery to drained",
         }.items()
     ]
-    moves = " ".join(one.event for one in guarded.moves)
+    moves = " ".join(move.event for move in guarded.moves)
     return table("", "off", "on", rows=[*rows, ("moves of the breaker", "", moves)])
 
 

@@ -83,7 +83,9 @@ class Figures:
         first = self.moves[0].at if self.moves else None
         return {
             **{name: getattr(self, name) for name in self.__slots__ if name != "moves"},
-            "moves": [[one.event, round((one.at - first).total_seconds(), 2)] for one in self.moves if first],
+            "moves": [
+                [move.event, round((move.at - first).total_seconds(), 2)] for move in self.moves if first
+            ],
         }
 
 
@@ -91,18 +93,18 @@ def collect(database: Database, ids: Sequence[UUID], seen: Seen) -> Figures:
     """Count. Transaction: several reads, when nothing moves any more."""
     states = states_of(database, ids)
     held = {letter.workflow_id for letter in list_page(database, LetterFilter(), limit=len(ids) + 1).items}
-    complete = [one for one in ids if states.get(one) is WorkflowState.COMPLETE]
-    attempts = [attempt for one in ids for attempt in attempts_of(database, one)]
+    complete = [workflow_id for workflow_id in ids if states.get(workflow_id) is WorkflowState.COMPLETE]
+    attempts = [attempt for workflow_id in ids for attempt in attempts_of(database, workflow_id)]
     return Figures(
         workflows=len(ids),
         complete=len(complete),
-        dead_letters=sum(one in held for one in ids),
+        dead_letters=sum(workflow_id in held for workflow_id in ids),
         lost=len(set(ids) - set(complete) - held),
         booked=seen.entries,
         calls=len(seen.calls),
         calls_while_down=seen.calls_while_down,
-        failed_attempts=sum(one.outcome not in ("complete", "running") for one in attempts),
-        most_attempts=max(one.attempt for one in attempts),
+        failed_attempts=sum(attempt.outcome not in ("complete", "running") for attempt in attempts),
+        most_attempts=max(attempt.attempt for attempt in attempts),
         peak_per_second=seen.peak_after(),
         drained_seconds=round(_last_end(attempts).timestamp() - seen.up_at, 2),
         moves=moves_of(database, DEPENDENCY, 1000)[::-1],
@@ -112,12 +114,13 @@ def collect(database: Database, ids: Sequence[UUID], seen: Seen) -> Figures:
 def missed_goals(bare: Figures, guarded: Figures, most_per_second: float) -> list[str]:
     """Return which goals were missed; `most_per_second`: calls that the service may get once it is back."""
     reasons = []
-    for name, one in (("off", bare), ("on", guarded)):
-        if one.lost:
-            reasons.append(f"{one.lost} of {one.workflows} workflows were lost with breakers {name}")
-        if one.booked < one.complete:
+    for name, figures in (("off", bare), ("on", guarded)):
+        if figures.lost:
+            reasons.append(f"{figures.lost} of {figures.workflows} workflows were lost with breakers {name}")
+        if figures.booked < figures.complete:
             reasons.append(
-                f"{one.complete} workflows are complete with breakers {name}, but {one.booked} amounts booked"
+                f"{figures.complete} workflows are complete with breakers {name},"
+                f" but {figures.booked} amounts booked"
             )
     if guarded.calls_while_down * FEWER_CALLS > bare.calls_while_down:
         reasons.append(
@@ -133,4 +136,4 @@ def missed_goals(bare: Figures, guarded: Figures, most_per_second: float) -> lis
 
 
 def _last_end(attempts: Sequence[Attempt]) -> datetime:
-    return max(one.ended_at for one in attempts if one.ended_at is not None)
+    return max(attempt.ended_at for attempt in attempts if attempt.ended_at is not None)

@@ -95,10 +95,10 @@ def play(
         DemoFailed: a program died, or the workflows did not come to an end.
     """
     folder.mkdir()
-    given = _environment(folder, _settings(plan, guarded=guarded))
+    variables = _environment(folder, _settings(plan, guarded=guarded))
     deaths: list[ProcessExit] = []
     with (
-        environment(given, hide="REMAND_"),
+        environment(variables, hide="REMAND_"),
         LedgerService() as service,
         LocalStack(load_settings(), None, _SIZE, deaths.append) as stack,
     ):
@@ -107,7 +107,7 @@ def play(
         run = _Run(plan, stack, service, tell)
         run.perform()
         if deaths:
-            raise DemoFailed([f"{one.name} ended with {one.returncode}" for one in deaths])
+            raise DemoFailed([f"{death.name} ended with {death.returncode}" for death in deaths])
         inspect(stack.runtime.database)
         return collect(stack.runtime.database, run.ids, Seen.of(service.record()))
 
@@ -172,7 +172,7 @@ class _Run:
         requests = [SubmitRequest({"number": n, "amount": 100 + n}) for n in range(first, first + count)]
         if requests:
             answers = submit_many(self._fleet.runtime.engine, TEMPLATE, requests, by="demo")
-            self.ids += [one.workflow_id for one in answers]
+            self.ids += [answer.workflow_id for answer in answers]
 
     def _drain(self) -> None:
         deadline = time.monotonic() + _DRAIN_SECONDS
@@ -185,9 +185,9 @@ class _Run:
         """Tell how it goes, every now and then; return how many workflows were under way last."""
         if time.monotonic() >= self._look_at:
             self._fleet.check()
-            found = states_of(self._fleet.runtime.database, self.ids)
-            self._under_way = sum(not (one.is_final or one.needs_person) for one in found.values())
-            self._tell(Moment(self._phase, len(self.ids), Counter(map(str, found.values()))))
+            states = states_of(self._fleet.runtime.database, self.ids)
+            self._under_way = sum(not (state.is_final or state.needs_person) for state in states.values())
+            self._tell(Moment(self._phase, len(self.ids), Counter(map(str, states.values()))))
             self._look_at = time.monotonic() + _LOOK_SECONDS
         return self._under_way
 

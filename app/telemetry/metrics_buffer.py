@@ -68,13 +68,13 @@ class MetricsBuffer:
             return {key: list(numbers) for key, numbers in self._series.items()}
 
     def _of(self, metric: Metric, labels: tuple[str, ...]) -> list[float]:
-        found = self._series.get((metric.name, labels))
-        return found if found is not None else self._new(metric, labels)
+        numbers = self._series.get((metric.name, labels))
+        return numbers if numbers is not None else self._new(metric, labels)
 
     def _new(self, metric: Metric, labels: tuple[str, ...]) -> list[float]:
         assert len(labels) == len(metric.labels)
         many = self._many.get(metric.name, 0)
-        kept = tuple(one[:MAX_LABEL] for one in labels) if many < MAX_SERIES else (OTHER,) * len(labels)
+        kept = tuple(label[:MAX_LABEL] for label in labels) if many < MAX_SERIES else (OTHER,) * len(labels)
         key = (metric.name, kept)
         if key not in self._series:
             self._many[metric.name] = many + 1

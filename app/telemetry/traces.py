@@ -65,12 +65,12 @@ class Traces:
                 self._inner = inner
 
             def generate_trace_id(self) -> int:
-                given = _ids.get()
-                return self._inner.generate_trace_id() if given is None else given[0]
+                ids = _ids.get()
+                return self._inner.generate_trace_id() if ids is None else ids[0]
 
             def generate_span_id(self) -> int:
-                given = _ids.get()
-                return self._inner.generate_span_id() if given is None else given[1]
+                ids = _ids.get()
+                return self._inner.generate_span_id() if ids is None else ids[1]
 
         self._context, self._trace = context, trace
         self._provider = provider
