@@ -26,9 +26,9 @@ def explain_recorded(
     failure: Failure, *, now: datetime | None = None, book: RuleBook | None = None
 ) -> Explanation:
     """Return what the book says of a recorded failure, and how it came to say so. Never raises."""
-    inner = [_Recorded(facts, now) for facts in failure.facts.get("wrapped", ())]
-    facts = {"class": failure.error_class, "message": failure.message, **failure.facts}
-    outer = _Recorded(facts, now, inner)
+    inner = [_Recorded(recorded, now) for recorded in failure.facts.get("wrapped", ())]
+    recorded = {"class": failure.error_class, "message": failure.message, **failure.facts}
+    outer = _Recorded(recorded, now, inner)
     outer.say(failure.classification)
     look = ClassifyContext(book, now, Trace())
     look.facts.update((id(facts.exc), facts) for facts in (outer, *inner))
@@ -43,21 +43,21 @@ class _Recorded(Facts):
     """The facts of an exception that is gone; `inner` are those of what it wraps."""
 
     def __init__(
-        self, facts: Mapping[str, Any], now: datetime | None, inner: Sequence[_Recorded] = ()
+        self, recorded: Mapping[str, Any], now: datetime | None, inner: Sequence[_Recorded] = ()
     ) -> None:
-        names = tuple(facts.get("bases") or (facts["class"],))
+        names = tuple(recorded.get("bases") or (recorded["class"],))
         if inner and "builtins.BaseExceptionGroup" in names:
             super().__init__(BaseExceptionGroup("", [member.exc for member in inner]), now)
         else:
             super().__init__(_Gone(), now)
             _chain([self, *inner])
         self.names = names
-        self.profile: Profile = profile_of_names(names, tuple(facts.get("installed", ())))
-        self.is_context = facts.get("context") is True
-        self._codes = tuple(_codes(facts.get("codes", {})))
-        self._word: dict[str, Any] = dict(facts.get("says", {}))
+        self.profile: Profile = profile_of_names(names, tuple(recorded.get("installed", ())))
+        self.is_context = recorded.get("context") is True
+        self._codes = tuple(_codes(recorded.get("codes", {})))
+        self._word: dict[str, Any] = dict(recorded.get("says", {}))
         self.present = frozenset(self._word)
-        self._know(text=facts["message"], body=None, response=None, retry_after=None, own_retry_after=None)
+        self._know(text=recorded["message"], body=None, response=None, retry_after=None, own_retry_after=None)
 
     def say(self, verdict: Classification) -> None:
         """Take over what was read from the exception itself: the wait it asked for, and its own word."""
