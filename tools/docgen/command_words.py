@@ -77,10 +77,18 @@ _ORDER = (
 def words() -> str:
     """Return what `words.json` has to hold."""
     commands = [VERBS[name] for name in _ORDER]
-    commands += [verb for path, verb in VERBS.items() if " " in path and not is_of_table(path)]
+    more = (verb for path, verb in VERBS.items() if " " in path and not is_of_table(path))
+    commands += sorted(more, key=_place)
     groups = {noun.GROUP.name: _group(noun.GROUP, panel) for noun, panel in _NOUNS}
     told = {"commands": {verb.path: _words(verb) for verb in commands}, "groups": groups}
     return _json(told) + "\n"
+
+
+def _place(verb: Verb) -> tuple[str, bool, str]:
+    """Return what a noun's verbs are sorted by: its own module first, whichever was imported first."""
+    noun = verb.path.rpartition(" ")[0]
+    module = verb.function.__module__
+    return noun, module.rpartition(".")[2] != noun, module
 
 
 def is_of_table(path: str) -> bool:
