@@ -123,15 +123,18 @@ def _are_many(database: Database, source: str, arguments: Mapping[str, Any]) -> 
 
 
 def _query(database: Database, sql: str, arguments: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    # Without statistics Postgres takes any range of ids for a few rows, and would read and sort all of them.
     with database.cursor() as cursor:
-        cursor.execute(sql, arguments)
+        cursor.execute(f"set local enable_sort = off; {sql}", arguments)
         return cursor.fetchall()
 
 
 def _end_of_stretch(database: Database, low: UUID, high: UUID) -> UUID | None:
-    rows = database.call(
-        "select id from remand.workflows where id >= %s and id < %s order by id desc offset %s limit 1",
-        (low, high, STRETCH - 1),
+    rows = _query(
+        database,
+        "select id from remand.workflows where id >= %(low)s and id < %(high)s"
+        " order by id desc offset %(skipped)s limit 1",
+        {"low": low, "high": high, "skipped": STRETCH - 1},
     )
     return rows[0][0] if rows else None
 
