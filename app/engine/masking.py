@@ -6,16 +6,25 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TypeVar
 
+from app.store import failure_json
 from app.store.steps import Attempt, Step
 from app.store.workflows import Workflow
+from remand.failure import Failure
 from remand.redact import redact_json
 
-_VALUES = ("input", "checkpoint", "failure", "result")
+_VALUES = ("input", "checkpoint", "result")
 
 Shown = TypeVar("Shown", Step, Attempt, Workflow)
 
 
 def masked(value: Shown, keys: Sequence[str]) -> Shown:
     """Return a step, attempt or workflow whose user data is masked under keys that look like secrets."""
-    fields = {field.name for field in dataclasses.fields(value)} & set(_VALUES)
-    return dataclasses.replace(value, **{name: redact_json(getattr(value, name), keys) for name in fields})
+    shown = {
+        field.name: redact_json(getattr(value, field.name), keys)
+        for field in dataclasses.fields(value)
+        if field.name in _VALUES
+    }
+    failure: Failure | None = getattr(value, "failure", None)
+    if failure is not None:
+        shown["failure"] = failure_json.read_if_any(redact_json(failure.to_json(), keys))
+    return dataclasses.replace(value, **shown)

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from remand.failure import Failure, capture
+
+
+class _AsObject:
+    """Has the API's document describe a field as an object with any keys."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(*_: object) -> dict[str, Any]:
+        return {"type": "dict"}
+
+
+FailureJson = Annotated[Failure, _AsObject]
+"""A failure in a value that is public JSON."""
 
 
 def write(failure: Failure) -> str:
     """Return the failure as JSON text."""
     return json.dumps(failure.to_json())
+
+
+def read_if_any(stored: Any) -> Failure | None:
+    """Return a stored failure, or the readable parts of it; None: nothing failed."""
+    return None if stored is None else read(stored)[0]
 
 
 def read(stored: Any) -> tuple[Failure, Exception | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,6 +12,8 @@ import sqlalchemy as sa
 
 from app.domain.errors import StepNotFound
 from app.domain.states import StepState
+from app.store import failure_json
+from app.store.failure_json import FailureJson
 from app.store.session import Database
 
 _COLUMNS = """
@@ -51,7 +53,7 @@ class Step:
     ended_at: datetime | None
     input: Any
     checkpoint: Any
-    failure: dict[str, Any] | None
+    failure: FailureJson | None
     result: Any
     phase: str | None
     due_at: datetime | None
@@ -81,7 +83,7 @@ class Attempt:
     hostname: str | None
     started_at: datetime | None
     ended_at: datetime | None
-    failure: dict[str, Any] | None
+    failure: FailureJson | None
     policy: str | None
     decision: str | None
     decided_at: datetime | None
@@ -128,7 +130,7 @@ def attempts_of(database: Database, workflow_id: UUID, step: str | None = None) 
         )
         if attempts:
             break
-    return attempts
+    return [replace(attempt, failure=failure_json.read_if_any(attempt.failure)) for attempt in attempts]
 
 
 def move_step(
@@ -166,4 +168,5 @@ def move_step(
 def _step(row: Sequence[Any]) -> Step:
     values = list(row)
     values[9] = StepState(values[9])
+    values[20] = failure_json.read_if_any(values[20])
     return Step(*values)

@@ -53,7 +53,7 @@ def rules(*given: dict[str, Any]) -> dict[str, str]:
 def rule_of_last(site: Site, workflow_id: UUID) -> str:
     failure = site.attempts(workflow_id)[-1].failure
     assert failure is not None
-    return str(failure["classification"]["rule"])
+    return failure.classification.rule
 
 
 def test_what_no_rule_knows_is_counted_by_all_processes_until_a_rule_is_written(open_site: OpenSite) -> None:

@@ -42,8 +42,8 @@ def test_step_whose_process_is_killed_runs_again_and_the_attempt_names_the_signa
     assert site.outcomes(workflow, "b") == ["lost", "complete"]
     failure = site.attempts(workflow, "b")[0].failure
     assert failure is not None
-    assert failure["error_class"].endswith("WorkerLost")
-    assert "SIGKILL" in failure["message"]
+    assert failure.error_class.endswith("WorkerLost")
+    assert "SIGKILL" in failure.message
     assert site.outcomes(workflow, "a") == site.outcomes(workflow, "c") == ["complete"]
 
 

@@ -147,8 +147,8 @@ def test_a_lost_attempt_says_how_its_process_ended(yard: Yard, sent: int, how: s
 
     [attempt] = yard.harness.attempts(workflow_id)
     assert attempt.failure is not None
-    assert attempt.failure["message"] == f"the process that ran the step died: {how}"
-    assert (attempt.failure["error_class"], attempt.policy) == ("remand.errors.WorkerLost", "immediate")
+    assert attempt.failure.message == f"the process that ran the step died: {how}"
+    assert (attempt.failure.error_class, attempt.policy) == ("remand.errors.WorkerLost", "immediate")
 
 
 def ran(yard: Yard, k: int, *, then_runs: bool, recorded: int = 0) -> int:
@@ -270,7 +270,7 @@ def test_a_child_that_overran_is_killed_and_its_attempt_has_timed_out(yard: Yard
 
     [attempt] = yard.harness.attempts(first)
     assert attempt.failure is not None
-    assert (attempt.outcome, attempt.failure["error_class"]) == ("timed_out", "remand.errors.StepTimeout")
+    assert (attempt.outcome, attempt.failure.error_class) == ("timed_out", "remand.errors.StepTimeout")
     assert yard.attempts(second) == [[]]
     yard.play_on()
     step = yard.harness.step(first, "a")

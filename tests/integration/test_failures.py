@@ -47,8 +47,8 @@ def test_a_failure_goes_to_the_queue_of_its_policy(harness: Harness, policy: str
     [attempt] = harness.attempts(workflow_id)
     assert (attempt.outcome, attempt.policy, attempt.decision) == ("failed", policy, None)
     assert attempt.failure is not None
-    assert attempt.failure["error_class"] == "builtins.ConnectionResetError"
-    assert "test_failures.py" in str(attempt.failure["traceback"]) or "shapes.py" in str(attempt.failure)
+    assert attempt.failure.error_class == "builtins.ConnectionResetError"
+    assert "test_failures.py" in str(attempt.failure.traceback) or "shapes.py" in str(attempt.failure)
 
 
 def test_another_queues_worker_leaves_the_failure_alone(harness: Harness) -> None:

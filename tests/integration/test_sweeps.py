@@ -97,7 +97,7 @@ def test_a_lease_that_ran_out_is_the_end_even_of_a_living_workers_claim(harness:
 
     [attempt] = harness.attempts(claim.workflow_id)
     assert attempt.failure is not None
-    assert "lease run out" in attempt.failure["message"]
+    assert "lease run out" in attempt.failure.message
 
 
 def between(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
@@ -180,7 +180,7 @@ def test_a_worker_whose_row_was_removed_has_lost_its_steps(harness: Harness) -> 
 
     [attempt] = harness.attempts(claim.workflow_id)
     assert attempt.failure is not None
-    assert "worker unknown is gone" in attempt.failure["message"]
+    assert "worker unknown is gone" in attempt.failure.message
 
 
 def test_a_worker_that_came_back_under_its_name_does_not_hide_what_it_lost(harness: Harness) -> None:

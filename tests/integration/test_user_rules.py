@@ -61,7 +61,7 @@ def judged(database: Database, workflow_id: UUID) -> dict[str, Any]:
     """Return how the one attempt of step a was judged."""
     [attempt] = attempts_of(database, workflow_id, "a")
     assert attempt.failure is not None
-    classification: dict[str, Any] = attempt.failure["classification"]
+    classification: dict[str, Any] = attempt.failure.to_json()["classification"]
     return classification
 
 
@@ -106,7 +106,9 @@ def test_a_rule_of_a_step_holds_for_it_alone(harness: Harness) -> None:
     workflow_id = harness.submit("t/two")
     harness.drain()
 
-    rules = {one.step: (one.failure or {})["classification"]["rule"] for one in harness.attempts(workflow_id)}
+    rules = {
+        one.step: one.failure and one.failure.classification.rule for one in harness.attempts(workflow_id)
+    }
     assert rules == {"a": "odd", "b": "unclassified"}
 
 
@@ -284,7 +286,9 @@ def test_a_rule_matches_its_class_and_subclasses_by_qualified_name_and_no_namesa
     workflow_id = harness.submit("t/three")
     harness.drain()
 
-    rules = {one.step: (one.failure or {})["classification"]["rule"] for one in harness.attempts(workflow_id)}
+    rules = {
+        one.step: one.failure and one.failure.classification.rule for one in harness.attempts(workflow_id)
+    }
 
     assert rules["same"] == "gone"
     assert rules["sub"] == "gone"

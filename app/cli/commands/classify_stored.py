@@ -31,8 +31,7 @@ def show_attempt(cli: Cli, books: RuleSets, workflow: str, step: str, number: in
     """
     found = find_workflow(cli.database, workflow)
     stored_step(cli.database, found.id, step)
-    attempt = _attempt(stored_attempts(cli.database, found.id, step), step, number)
-    failure = Failure.from_json(attempt.failure or {})
+    attempt, failure = _attempt(stored_attempts(cli.database, found.id, step), step, number)
     template = cli.engine.templates.get(found.template_id).template
     book = books.of(template, step)
     at = now()
@@ -55,7 +54,7 @@ def show_attempt(cli: Cli, books: RuleSets, workflow: str, step: str, number: in
     )
 
 
-def _attempt(attempts: list[Attempt], step: str, number: int) -> Attempt:
+def _attempt(attempts: list[Attempt], step: str, number: int) -> tuple[Attempt, Failure]:
     attempt = next((one for one in attempts if one.attempt == number), None)
     if attempt is None:
         raise StepNotFound(
@@ -64,7 +63,7 @@ def _attempt(attempts: list[Attempt], step: str, number: int) -> Attempt:
         )
     if attempt.failure is None:
         raise InputInvalid(f"attempt {number} of step {step!r} did not fail: it is {attempt.outcome}")
-    return attempt
+    return attempt, attempt.failure
 
 
 def _then(workflow_id: Any, attempt: Attempt, failure: Failure) -> RenderableType:

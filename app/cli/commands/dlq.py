@@ -141,11 +141,9 @@ def _cause(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[RenderableTy
     ]
     last = next((one.failure for one in reversed(attempts) if one.failure), None)
     if last is not None:
-        verdict = last["classification"]
-        lines.append(
-            Text(f"{verdict['category']} by rule {verdict['rule']}: {verdict['explanation']}", style="dim")
-        )
-        lines += [Text(f"caused by {cause}", style="dim") for cause in last.get("causes", ())]
+        verdict = last.classification
+        lines.append(Text(f"{verdict.category} by rule {verdict.rule}: {verdict.explanation}", style="dim"))
+        lines += [Text(f"caused by {cause}", style="dim") for cause in last.causes]
     return lines
 
 

@@ -58,11 +58,11 @@ def explanations(attempts: Sequence[Attempt]) -> list[RenderableType]:
     for one in attempts:
         if one.failure is None:
             continue
-        verdict = one.failure["classification"]
+        verdict = one.failure.classification
         lines.append(
             Text.assemble(
                 (f"\n#{one.attempt} ", "bold"),
-                f"{verdict['category']} by rule {verdict['rule']}: {verdict['explanation']}",
+                f"{verdict.category} by rule {verdict.rule}: {verdict.explanation}",
             )
         )
         if one.explanation:
@@ -74,4 +74,4 @@ def traceback(attempt: Attempt) -> Text | None:
     """Return the traceback of a failed attempt."""
     if attempt.failure is None:
         return None
-    return Text.assemble((f"\n#{attempt.attempt} traceback\n", "bold"), str(attempt.failure["traceback"]))
+    return Text.assemble((f"\n#{attempt.attempt} traceback\n", "bold"), attempt.failure.traceback)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -13,6 +12,7 @@ from app.cli.render.output import age, now, span, state, style, table
 from app.cli.render.wording import held_by
 from app.domain.states import StepState
 from app.resources.steps import Step
+from remand.failure import Failure
 
 SYMBOLS: Mapping[StepState, str] = {
     StepState.PENDING: "○",
@@ -46,11 +46,11 @@ def step_table(steps: Sequence[Step]) -> RenderableType:
     )  # fmt: skip
 
 
-def failure_line(failure: Mapping[str, Any]) -> str:
+def failure_line(failure: Failure) -> str:
     """Return a failure in one line: class without its module, first line of the message, category."""
-    name = str(failure["error_class"]).rpartition(".")[2]
-    first, _, _ = str(failure["message"]).partition("\n")
-    return f"{name}: {first} ({failure['classification']['category']})"
+    name = failure.error_class.rpartition(".")[2]
+    first, _, _ = failure.message.partition("\n")
+    return f"{name}: {first} ({failure.classification.category})"
 
 
 def _took(step: Step) -> str:
