@@ -10,11 +10,7 @@ from uuid import UUID
 
 from app.domain.page import Page
 from app.store import archive_runs
-from app.store.archive_runs import ArchivedPeriod
-from app.store.archive_runs import statistics as periods
 from app.store.session import Database
-
-__all__ = ["ArchiveRun", "ArchiveStatus", "ArchivedPeriod", "periods", "runs", "status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +39,28 @@ class ArchiveRun:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchivedPeriod:
+    """What the archive holds of a period; "default": of none. `bytes` as of the last run."""
+
+    period: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+    workflows: int
+    steps: int
+    attempts: int
+    moves: int
+    bytes: int
+    moved_whole: bool
+    restored: int
+    dropped: int
+    exported_at: datetime | None
+    lock_ms: float | None
+    first_archived_at: datetime | None
+    last_archived_at: datetime | None
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ArchiveStatus:
     """What the archive holds, and what was moved last."""
 
@@ -54,6 +72,11 @@ class ArchiveStatus:
 def status(database: Database, limit: int) -> ArchiveStatus:
     """Return what the archive holds, and its last moves. Transaction: two short ones."""
     return ArchiveStatus(periods(database), runs(database, limit=limit).items)
+
+
+def periods(database: Database) -> list[ArchivedPeriod]:
+    """Return what the archive holds, a row for each period, oldest first. Transaction: own."""
+    return archive_runs.statistics(database, ArchivedPeriod)
 
 
 def runs(database: Database, *, after: str | None = None, limit: int = 50) -> Page[ArchiveRun]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from app.domain.page import Page
 from app.domain.partitions import Period
 from app.store.counting import count_rows
 from app.store.ids import new_id, read_cursor
+from app.store.rows import names
 from app.store.session import Connection, Database
 from app.store.tables import archive_runs
 
@@ -29,6 +30,7 @@ _ADD = (
     + ", ".join(f"{name} = r.{name} + excluded.{name}" for name in _ADDED)
     + ", ended_at = excluded.ended_at, verified_at = excluded.verified_at"
 )
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +76,6 @@ class Run:
     def sums(self) -> Sums:
         """What was counted and hashed."""
         return Sums((self.workflows, self.steps, self.attempts, self.history), self.checksum)
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivedPeriod:
-    """What the archive holds of a period; "default": of none. `bytes` as of the last run."""
-
-    period: str
-    starts_at: datetime | None
-    ends_at: datetime | None
-    workflows: int
-    steps: int
-    attempts: int
-    moves: int
-    bytes: int
-    moved_whole: bool
-    restored: int
-    dropped: int
-    exported_at: datetime | None
-    lock_ms: float | None
-    first_archived_at: datetime | None
-    last_archived_at: datetime | None
-    verified: bool
 
 
 def draft(kind: Kind, path: Path, period: Period | None, by: str, now: datetime) -> Run:
@@ -181,12 +161,11 @@ def restored_at(database: Database) -> Mapping[str, datetime]:
     )
 
 
-def statistics(database: Database) -> list[ArchivedPeriod]:
-    """Return what the archive holds, a row for each period, oldest first. Transaction: own."""
-    names = ArchivedPeriod.__slots__
+def statistics(database: Database, kind: type[T]) -> list[T]:
+    """Return what the archive holds, a value of `kind` for each period, oldest first. Transaction: own."""
     return database.read(
-        ArchivedPeriod,
-        f"select {', '.join(names)} from remand.v_archive_statistics order by starts_at nulls first, period",
+        kind,
+        f"select {names(kind)} from remand.v_archive_statistics order by starts_at nulls first, period",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,10 +16,11 @@ from app.domain.page import Page
 from app.store.conditions import conditions
 from app.store.counting import count_rows
 from app.store.ids import first_id_at, new_id
-from app.store.rows import read
+from app.store.rows import HasId, columns, read
 from app.store.session import Database
 from app.store.tables import audit_log
 
+T = TypeVar("T", bound=HasId)
 _CLOCKS_DIFFER = timedelta(hours=1)
 
 
@@ -48,27 +49,10 @@ def record(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An entry as it was written."""
-
-    id: UUID
-    at: datetime
-    by: str
-    via: str
-    verb: str
-    kind: str
-    subject: str
-    workflow_id: UUID | None
-    reason: str | None
-    before: Any
-    after: Any
-
-
 def list_page(
-    database: Database, wanted: AuditFilter, *, after: str | None = None, limit: int = 50
-) -> Page[Written]:
-    """Return entries, newest first, those behind `after`. Transaction: own.
+    database: Database, kind: type[T], wanted: AuditFilter, *, after: str | None = None, limit: int = 50
+) -> Page[T]:
+    """Return entries as values of `kind`, newest first, those behind `after`. Transaction: own.
 
     Raises:
         InputInvalid: `after` is no cursor.
@@ -77,15 +61,12 @@ def list_page(
     if after is not None:
         matching.append(audit_log.c.id < _cursor(after))
     query = (
-        sa.select(*(audit_log.c[name] for name in Written.__slots__))
-        .where(*matching)
-        .order_by(audit_log.c.id.desc())
-        .limit(limit + 1)
+        sa.select(*columns(kind, audit_log)).where(*matching).order_by(audit_log.c.id.desc()).limit(limit + 1)
     )
     with database.begin() as connection:
-        found = read(Written, connection.execute(query))
+        found = read(kind, connection.execute(query))
     return Page.of(
-        found, limit, after=after, cursor=lambda one: str(one.id), count=lambda: _total(database, wanted)
+        found, limit, after=after, cursor=lambda entry: str(entry.id), count=lambda: _total(database, wanted)
     )
 
 

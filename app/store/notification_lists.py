@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,10 +14,11 @@ from app.domain.notifications import DeliveryState
 from app.domain.page import Page
 from app.store.counting import count_rows
 from app.store.ids import read_cursor
-from app.store.rows import read
+from app.store.rows import HasId, columns, read
 from app.store.session import Database
 from app.store.tables import notification_targets, notifications
 
+T = TypeVar("T", bound=HasId)
 _PRUNED = 5000
 _GROWN = """
 with g as materialized (
@@ -32,24 +33,6 @@ select g.id, g.namespace || '/' || g.template || ':' || g.version as ref, g.step
                     where n.target = any(:targets) and n.kind = 'group_grew'
                       and n.subject_id = g.id::text and n.occurrence = g.occurrence)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """A notice on its way to a target, as stored."""
-
-    id: UUID
-    target: str
-    kind: str
-    subject_id: str
-    payload: dict[str, Any]
-    state: DeliveryState
-    message_id: UUID | None
-    created_at: datetime
-    due_at: datetime
-    attempts: int
-    last_error: str | None
-    sent_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +72,14 @@ class Grown:
 
 def list_page(
     database: Database,
+    kind: type[T],
     *,
     states: Sequence[DeliveryState] = (),
     target: str | None = None,
     after: str | None = None,
     limit: int = 50,
-) -> Page[Notification]:
-    """Return notices, newest first; without states all. Transaction: own.
+) -> Page[T]:
+    """Return notices as values of `kind`, newest first; without states all. Transaction: own.
 
     Raises:
         InputInvalid: the cursor is none.
@@ -103,20 +87,17 @@ def list_page(
     table = notifications.c
     in_states = [table.state.in_([str(one) for one in states])] if states else []
     of_target = [table.target == target] if target is not None else []
-    query = sa.select(*(table[name] for name in Notification.__slots__)).where(*in_states, *of_target)
+    query = sa.select(*columns(kind, notifications)).where(*in_states, *of_target)
     query = query.order_by(table.id.desc())
     if after is not None:
         query = query.where(table.id < read_cursor(after))
     with database.reading() as connection:
-        rows = [
-            Notification(**{**row._asdict(), "state": DeliveryState(row.state)})
-            for row in connection.execute(query.limit(limit + 1))
-        ]
+        rows = read(kind, connection.execute(query.limit(limit + 1)))
     return Page.of(
         rows,
         limit,
         after=after,
-        cursor=lambda one: str(one.id),
+        cursor=lambda notice: str(notice.id),
         count=lambda: count_rows(database, notifications, in_states, of_target),
     )
 

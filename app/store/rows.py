@@ -6,12 +6,31 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from uuid import UUID
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
 T = TypeVar("T")
+
+
+class HasId(Protocol):
+    """A row of a list that is ordered by ids."""
+
+    @property
+    def id(self) -> UUID:
+        """Its id."""
+
+
+def names(kind: Any) -> str:
+    """Return what a query selects for a dataclass: the names of its fields."""
+    return ", ".join(field.name for field in fields(kind))
+
+
+def columns(kind: Any, table: sa.Table) -> list[sa.Column[Any]]:
+    """Return the columns of a table that a dataclass has fields for."""
+    return [table.c[field.name] for field in fields(kind)]
 
 
 def read(kind: type[T], result: sa.CursorResult[Any]) -> list[T]:

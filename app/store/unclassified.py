@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 import psycopg2
@@ -18,6 +19,7 @@ from app.domain.errors import InputInvalid, InstantInvalid, ValueRefused
 from app.domain.instants import read_instant
 from app.domain.page import Page
 from app.store.counting import count_rows
+from app.store.rows import names
 from app.store.session import NOT_NOW, Database
 from app.store.tables import unclassified
 
@@ -43,12 +45,27 @@ on conflict (fingerprint) do update set
   handler = excluded.handler
 """
 _LIST = """
-select fingerprint, error_class, message, count, first_at, last_at, workflow_id, step, attempt, handler
+select {0}
   from remand.unclassified
  where %s::timestamptz is null or (last_at, fingerprint) < (%s, %s)
  order by last_at desc, fingerprint desc
  limit %s
 """
+
+
+class Seen(Protocol):
+    """What the order of the list needs."""
+
+    @property
+    def last_at(self) -> datetime:
+        """When it was last seen."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What it is counted by."""
+
+
+T = TypeVar("T", bound=Seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +78,6 @@ class Unknown:
     workflow_id: UUID
     step: str
     attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Unclassified:
-    """All failures of one fingerprint; workflow, step, attempt, handler and message are those of the last."""
-
-    fingerprint: str
-    error_class: str
-    message: str
-    count: int
-    first_at: datetime
-    last_at: datetime
-    workflow_id: UUID
-    step: str
-    attempt: int
-    handler: str
 
 
 def record(database: Database, clock: Clock, failures: Sequence[Unknown]) -> dict[str, int] | str:
@@ -104,20 +105,18 @@ def record(database: Database, clock: Clock, failures: Sequence[Unknown]) -> dic
     return dict(counts)
 
 
-def list_unclassified(
-    database: Database, *, after: str | None = None, limit: int = 100
-) -> Page[Unclassified]:
-    """Return what no rule knew, the last seen first. Transaction: own.
+def list_page(database: Database, kind: type[T], *, after: str | None = None, limit: int = 100) -> Page[T]:
+    """Return what no rule knew as values of `kind`, the last seen first. Transaction: own.
 
     Raises:
         InputInvalid: `after` is no cursor of this list.
     """
     at, fingerprint = (None, None) if after is None else _place(after)
     return Page.of(
-        database.read(Unclassified, _LIST, (at, at, fingerprint, limit + 1)),
+        database.read(kind, _LIST.format(names(kind)), (at, at, fingerprint, limit + 1)),
         limit,
         after=after,
-        cursor=lambda one: f"{one.last_at.isoformat()}_{one.fingerprint}",
+        cursor=lambda seen: f"{seen.last_at.isoformat()}_{seen.fingerprint}",
         count=lambda: count_rows(database, unclassified, []),
     )
 

@@ -25,6 +25,7 @@ from app.engine.operate import Who
 from app.engine.operate.open_by_hand import open_dead_letter
 from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.archive import archive
+from app.resources.archive import periods
 from app.store import archive as stored
 from app.store import archive_runs as books
 from app.store import new_periods
@@ -143,7 +144,7 @@ def test_who_is_not_over_stays_behind_and_follows_by_itself(old: Harness) -> Non
     assert plan(old.engine)[0].period == "default"
     assert archive(old.engine).workflows == 1
     assert get_workflow(old.database, straggler).is_archived
-    [one] = books.statistics(old.database)
+    [one] = periods(old.database)
     assert (one.period, one.workflows, one.moved_whole, one.verified) == ("2026_05", 3, True, True)
 
 
@@ -578,7 +579,7 @@ def test_a_period_that_was_made_late_goes_where_the_first_of_it_went(
 
     assert all(get_workflow(old.database, one).is_archived for one in (first, late))
     assert [one.name for one in live.periods(old.database) if one.ends_at <= DUE] == []
-    held = {one.period: one.workflows for one in books.statistics(old.database)}
+    held = {one.period: one.workflows for one in periods(old.database)}
     assert held == {books.DEFAULT: 2, MAY.name: 0}
     restore(old.engine, [first, late], WHO)
     assert rows(old.database, "_archive") == [0, 0, 0, 0]

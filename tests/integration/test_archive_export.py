@@ -18,6 +18,7 @@ from app.engine.archive import run
 from app.engine.archive_export import drop, export, unexported
 from app.engine.archive_restore import restore
 from app.engine.submit import SubmitRequest, submit
+from app.resources.archive import periods
 from app.store import archive as stored
 from app.store import archive_files
 from app.store import archive_runs as books
@@ -208,7 +209,7 @@ def test_what_is_exported_is_dropped_with_its_identities(fresh_database: Databas
     assert stored.archived_periods(harness.database) == []
     with pytest.raises(WorkflowNotFound):
         get_workflow(harness.database, old)
-    [one] = books.statistics(harness.database)
+    [one] = periods(harness.database)
     assert (one.workflows, one.dropped) == (0, 1)
     [audited] = harness.database.call('select verb, subject, "by" from remand.audit_log')
     assert audited == ("archive.drop", NAME, "ann")

@@ -11,8 +11,8 @@ from app.engine import access
 from app.engine.breakers import close_breaker, open_breaker, reset_breaker
 from app.engine.operate import Who
 from app.engine.pauses import pause_queue, resume_queue
-from app.store import audit
-from app.store.audit import Written
+from app.resources import audit
+from app.resources.audit import Written
 from tests.support.engine import Harness
 
 

@@ -14,7 +14,7 @@ from app.domain.audit_filter import AuditFilter
 from app.domain.states import WorkflowState
 from app.engine.operate import Who, claim_letter, requeue_letter, retry_step
 from app.engine.sweeps.requeue import requeue
-from app.store.audit import list_page as audited
+from app.resources.audit import list_page as audited
 from app.store.workflows import lock_workflow
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness

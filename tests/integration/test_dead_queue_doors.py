@@ -11,7 +11,7 @@ from app.domain.access import Role
 from app.domain.audit_filter import AuditFilter
 from app.engine import dead_queues as verbs
 from app.engine.queue_settings import queue_settings
-from app.store.audit import list_page as audited
+from app.resources.audit import list_page as audited
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape

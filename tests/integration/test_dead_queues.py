@@ -28,8 +28,8 @@ from app.engine.fail import drain_failures
 from app.engine.operate import Who, requeue_letter
 from app.engine.publish import publish
 from app.engine.queue_settings import set_queue
+from app.resources.audit import list_page as audited
 from app.store import dead_queues, groups, statistics
-from app.store.audit import list_page as audited
 from remand.errors import PermanentError, RemandError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

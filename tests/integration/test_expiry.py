@@ -13,7 +13,7 @@ from app.domain.errors import InputInvalid
 from app.engine.operate import Who, pause_workflow, requeue_letter, retry_step
 from app.engine.queue_settings import set_queue
 from app.engine.sweeps.expire import expire
-from app.store.audit import list_page as audited
+from app.resources.audit import list_page as audited
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

@@ -15,8 +15,8 @@ from app.domain.group_filter import GroupFilter
 from app.domain.states import GroupState
 from app.engine import groups as verbs
 from app.engine.operate import Who, give_up_letter, requeue_letter, retry_step
+from app.resources.audit import list_page as audited
 from app.store import groups
-from app.store.audit import list_page as audited
 from app.store.groups import Group
 from remand.errors import PermanentError
 from tests.support.engine import Harness

@@ -11,7 +11,8 @@ import pytest
 from app.domain.errors import BadInput, IllegalMove, InputInvalid
 from app.engine import operate
 from app.engine.operate import Who
-from app.store import audit, dead_letters
+from app.resources import audit
+from app.store import dead_letters
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -34,7 +35,7 @@ def letter_of(harness: Harness, letter: UUID) -> dead_letters.DeadLetter:
 
 
 def verbs_written(harness: Harness, letter: UUID) -> list[str]:
-    found = audit.list_page(harness.database, audit.Filter(kind="dead_letter", subject=str(letter)))
+    found = audit.list_page(harness.database, audit.AuditFilter(kind="dead_letter", subject=str(letter)))
     return [one.verb for one in found.items]
 
 
@@ -65,7 +66,7 @@ def test_what_somebody_else_has_changes_hands_by_force_only(harness: Harness, ve
     act(force=True)
 
     assert letter_of(harness, letter).claimed_by == (None if verb == "release" else "bob")
-    entry = audit.list_page(harness.database, audit.Filter(verb=f"dead_letter.{verb}")).items[0]
+    entry = audit.list_page(harness.database, audit.AuditFilter(verb=f"dead_letter.{verb}")).items[0]
     assert (entry.before["claimed_by"], entry.by) == ("ann", "bob")
 
 
@@ -97,7 +98,7 @@ def test_labels_and_links_are_each_there_once(harness: Harness) -> None:
     found = letter_of(harness, letter)
     assert (found.labels, found.links) == (["bank", "eu"], ["https://tickets.example/4"])
     assert not operate.label_letter(harness.engine, letter, ANN, add=["eu"]).changed
-    entry = audit.list_page(harness.database, audit.Filter(verb="dead_letter.label")).items[0]
+    entry = audit.list_page(harness.database, audit.AuditFilter(verb="dead_letter.label")).items[0]
     assert (entry.before, entry.after) == ({"labels": ["bank", "p1"]}, {"labels": ["bank", "eu"]})
 
 

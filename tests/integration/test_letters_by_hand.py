@@ -11,7 +11,7 @@ from app.domain.audit_filter import AuditFilter
 from app.domain.errors import IllegalMove, InputInvalid
 from app.engine.operate import Who, cancel, pause_workflow, requeue_letter
 from app.engine.operate.open_by_hand import open_dead_letter
-from app.store.audit import list_page as audited
+from app.resources.audit import list_page as audited
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

@@ -21,6 +21,7 @@ from app.engine import notification_targets
 from app.engine.enqueue_notifications import enqueue_many
 from app.engine.operate import Who
 from app.engine.sweeps.notify import notify
+from app.resources import notifications
 from app.store import notification_lists
 from app.store.ids import new_id
 from app.store.session import Database
@@ -215,7 +216,7 @@ def test_a_list_is_walked_page_by_page_newest_first(harness: Harness) -> None:
         put(harness, f"s{number}")
     seen, cursor = [], None
     while True:
-        page = notification_lists.list_page(harness.database, target="a", after=cursor, limit=2)
+        page = notifications.list_page(harness.database, target="a", after=cursor, limit=2)
         seen += [one.subject_id for one in page.items]
         cursor = page.next
         if cursor is None:
@@ -223,7 +224,7 @@ def test_a_list_is_walked_page_by_page_newest_first(harness: Harness) -> None:
 
     assert seen == ["s4", "s3", "s2", "s1", "s0"]
     with pytest.raises(InputInvalid):
-        notification_lists.list_page(harness.database, after="later")
+        notifications.list_page(harness.database, after="later")
 
 
 def test_a_list_holds_only_what_is_asked_for(harness: Harness, endpoint: Receiver) -> None:
@@ -231,7 +232,7 @@ def test_a_list_holds_only_what_is_asked_for(harness: Harness, endpoint: Receive
     put(harness, "new")
 
     def listed(**wanted: Any) -> set[tuple[str, str]]:
-        page = notification_lists.list_page(harness.database, **wanted)
+        page = notifications.list_page(harness.database, **wanted)
         return {(one.target, one.subject_id) for one in page.items}
 
     assert listed(states=[DeliveryState.GIVEN_UP]) == {("a", "x"), ("b", "x")}

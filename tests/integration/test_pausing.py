@@ -13,7 +13,8 @@ from app.domain.errors import IllegalMove, TemplateNotFound
 from app.engine import operate
 from app.engine.operate import Who
 from app.engine.submit import SubmitRequest, submit
-from app.store import audit, pauses
+from app.resources import audit
+from app.store import pauses
 from app.store.claims import Completed
 from app.store.workflows import moves_of
 from remand.errors import PermanentError
@@ -260,7 +261,7 @@ def test_history_and_audit_say_who_and_why_and_twice_is_once(harness: Harness) -
         if one.event in ("pause", "resume")
     ]
     assert told == [("pause", "ann", "bank is closed"), ("resume", "ann", "bank is closed")]
-    written = audit.list_page(harness.database, audit.Filter(workflow_id=workflow)).items
+    written = audit.list_page(harness.database, audit.AuditFilter(workflow_id=workflow)).items
     assert [one.verb for one in written] == ["workflow.resume", "workflow.pause"]
 
 

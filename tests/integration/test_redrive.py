@@ -15,7 +15,7 @@ from app.engine import redrive
 from app.engine.operate import Who, claim_letter, requeue_letter, resolve_letter
 from app.engine.redrive import Options, Plan
 from app.engine.sweeps.redrive import redrive as sweep
-from app.store import audit
+from app.resources import audit
 from app.store.ids import new_id
 from app.store.redrives import Redrive
 from remand import PermanentError
@@ -403,14 +403,14 @@ def test_every_decision_is_in_the_audit_log(shop: Shop) -> None:
     shop.repair()
     shop.work()
 
-    entries = audit.list_page(shop.harness.database, audit.Filter(subject=str(redrive_id))).items
+    entries = audit.list_page(shop.harness.database, audit.AuditFilter(subject=str(redrive_id))).items
     assert [(one.verb, one.by) for one in reversed(entries)] == [
         ("redrive.start", "ann"),
         ("redrive.pause", "bob"),
         ("redrive.resume", "bob"),
         ("redrive.move", "remand"),
     ]
-    [entry] = audit.list_page(shop.harness.database, audit.Filter(subject=str(letters[0]))).items
+    [entry] = audit.list_page(shop.harness.database, audit.AuditFilter(subject=str(letters[0]))).items
     assert (entry.verb, entry.by, entry.reason) == ("dead_letter.requeue", "ann", "the gateway is up again")
     assert entry.after["redrive"] == str(redrive_id)
 

@@ -10,7 +10,7 @@ import pytest
 from app.domain.errors import IllegalMove, InputInvalid, QueueNotFound, TemplateInvalid
 from app.engine import operate
 from app.engine.operate import Who
-from app.store import audit
+from app.resources import audit
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -193,7 +193,7 @@ def test_a_step_is_replayed_in_another_queue_and_its_own_stays_on_record(harness
     harness.run_until_quiet()
     assert harness.workflow(workflow).state == "complete"
     assert (harness.letters(workflow)[0].queue, letter.queue) == ("steps", "steps")
-    [entry] = audit.list_page(harness.database, audit.Filter(verb="step.move")).items
+    [entry] = audit.list_page(harness.database, audit.AuditFilter(verb="step.move")).items
     assert (entry.before, entry.after) == (
         {"queue": "steps", "priority": 5},
         {"queue": "big-machines", "priority": 9},

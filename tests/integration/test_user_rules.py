@@ -17,11 +17,12 @@ from app.domain.errors import ConfigInvalid
 from app.domain.template import load_text
 from app.engine.rule_sets import RuleSets, books_of_settings, load_books, unknown_classes
 from app.engine.submit import SubmitRequest, submit
+from app.resources import unclassified
 from app.runtime import Runtime
-from app.store import unclassified
 from app.store.ids import new_id
 from app.store.session import Database
 from app.store.steps import attempts_of
+from app.store.unclassified import Unknown, record
 from remand.handler import Handlers
 from remand.rules import user
 from remand.rules.user import UserRule
@@ -574,12 +575,12 @@ def test_two_that_count_the_same_at_once_lose_nothing_and_wait_in_no_circle(
 ) -> None:
     verdict(harness, Odd("first"))
     [workflow_id] = {one.workflow_id for one in unclassified.list_unclassified(harness.database).items}
-    kinds = [unclassified.Unknown(f"{n:016x}", ODD, "no", workflow_id, "a", 1) for n in range(20)]
+    kinds = [Unknown(f"{n:016x}", ODD, "no", workflow_id, "a", 1) for n in range(20)]
 
     def count(order: int) -> list[dict[str, int] | str]:
         own = Database(database_url)
         try:
-            return [unclassified.record(own, harness.clock, kinds[::order]) for _ in range(25)]
+            return [record(own, harness.clock, kinds[::order]) for _ in range(25)]
         finally:
             own.dispose()
 
