@@ -59,8 +59,8 @@ class Why(Body):
 )
 def list_letters(engine: EngineOf, caller: LetterReader, query: LetterQuestion) -> Response:
     """List dead letters, newest first: the open ones unless told otherwise; snapshots are in each entry."""
-    found = letters.list_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
-    return page_of_lines(found)
+    lines = letters.list_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
+    return page_of_lines(lines)
 
 
 @router.get(
@@ -71,8 +71,8 @@ def list_letters(engine: EngineOf, caller: LetterReader, query: LetterQuestion) 
 )
 def list_investigation_queue(engine: EngineOf, caller: LetterReader, query: LetterQuestion) -> Response:
     """List open dead letters, most urgent first: by their age, and a head start for grave reasons."""
-    found = letters.triage_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
-    return page_of_lines(found)
+    lines = letters.triage_lines(engine.database, query.wanted(), after=query.cursor, limit=query.limit)
+    return page_of_lines(lines)
 
 
 @router.get(

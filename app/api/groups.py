@@ -36,8 +36,8 @@ def list_groups(
     engine: EngineOf, caller: LetterReader, asked: GroupFilter, cursor: After = None, limit: Limit = 50
 ) -> Response:
     """List the causes that letters died of: how many, since when, whose, and how it goes on."""
-    found = groups.list_lines(engine.database, asked, engine.instant(), after=cursor, limit=limit)
-    return page_of_lines(found)
+    lines = groups.list_lines(engine.database, asked, engine.instant(), after=cursor, limit=limit)
+    return page_of_lines(lines)
 
 
 @router.get(_ONE, response_model=groups.GroupShown, summary="Show a group", responses=errors(404))

@@ -65,15 +65,15 @@ def check_readiness(request: Request, engine: EngineOf) -> Response:
     It is not done when the database or the broker is away, the schema does not fit, no sweep is seen (beat or
     its worker is missing), or work waits in a queue to which no live worker listens.
     """
-    found = _looked(request, engine)
-    return answer({"ready": found.ready}, 200 if found.ready else 503)
+    health = _looked(request, engine)
+    return answer({"ready": health.ready}, 200 if health.ready else 503)
 
 
 @router.get("/health", response_model=Health, summary="What is missing?", responses=openapi.EVERYWHERE)
 def show_health(request: Request, engine: EngineOf, caller: QueueReader) -> Response:
     """Say what was looked at, and what of it is not as it must be."""
-    found = _looked(request, engine)
-    return answer(found if sees_servers(request) else Health(found.ready, [*map(_plain, found.checks)]))
+    health = _looked(request, engine)
+    return answer(health if sees_servers(request) else Health(health.ready, [*map(_plain, health.checks)]))
 
 
 def _plain(check: Check) -> Check:
@@ -85,5 +85,5 @@ def _plain(check: Check) -> Check:
 def _looked(request: Request, engine: Engine) -> Health:
     # A check takes seconds while a server is away: requests that come meanwhile get the previous result.
     last: LastLook[list[Check]] = request.app.state.last_checks
-    found = last.get(lambda: checks(engine), waits=False)
-    return Health(all(check.ok for check in found), found)
+    results = last.get(lambda: checks(engine), waits=False)
+    return Health(all(check.ok for check in results), results)

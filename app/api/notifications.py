@@ -59,8 +59,8 @@ def list_notifications(
     limit: Limit = 50,
 ) -> Response:
     """List what people outside are told, newest first: to whom, whether it was sent, and why not."""
-    found = list_page(engine.database, states=state or (), target=target, after=cursor, limit=limit)
-    return page(found)
+    notices = list_page(engine.database, states=state or (), target=target, after=cursor, limit=limit)
+    return page(notices)
 
 
 @router.get(

@@ -82,9 +82,9 @@ def list_redrives(
     limit: Limit = 50,
 ) -> Response:
     """List redrives, newest first."""
-    states = [str(one) for one in state or ()]
-    found = redrive.list_page(engine, states=states, after=cursor, limit=limit)
-    return page(found)
+    states = [str(wanted) for wanted in state or ()]
+    redrives = redrive.list_page(engine, states=states, after=cursor, limit=limit)
+    return page(redrives)
 
 
 @router.post(
@@ -144,9 +144,9 @@ def list_redrive_items(
 ) -> Response:
     """List the letters of its set in their order: sent, succeeded, failed, skipped or not found, and why."""
     redrive.get(engine, redrive_id)
-    states = [str(one) for one in state or ()]
-    found = redrive.items_page(engine, redrive_id, states=states, after=cursor, limit=limit)
-    return page(found)
+    states = [str(wanted) for wanted in state or ()]
+    items = redrive.items_page(engine, redrive_id, states=states, after=cursor, limit=limit)
+    return page(items)
 
 
 @router.patch(

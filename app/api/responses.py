@@ -48,7 +48,7 @@ def encoded(value: object) -> bytes:
 
 def _plain(value: object) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     match value:
         case UUID() | PurePath():
             return str(value)

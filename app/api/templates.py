@@ -70,15 +70,15 @@ def list_templates(
 def _page(lines: list[TemplateLine], cursor: str | None, limit: int) -> Response:
     start = 0
     if cursor is not None:
-        places = [number for number, one in enumerate(lines, 1) if one.template == cursor]
+        places = [number for number, line in enumerate(lines, 1) if line.template == cursor]
         if not places:
             raise InputInvalid("this is no cursor of this list", hint="begin without one")
         start = places[0]
     shown = lines[start : start + limit + 1]
-    found = paging.Page.of(
-        shown, limit, after=cursor, cursor=lambda one: one.template, count=lambda: len(lines)
+    listed = paging.Page.of(
+        shown, limit, after=cursor, cursor=lambda line: line.template, count=lambda: len(lines)
     )
-    return page(found)
+    return page(listed)
 
 
 @router.get(
@@ -101,10 +101,12 @@ def list_template_versions(
     """List the versions of a template, newest first."""
     engine.templates.find(f"{namespace}/{name}")
     wanted = (namespace, name)
-    found = [
-        one for one in engine.templates.listed() if (one.template.namespace, one.template.name) == wanted
+    versions = [
+        version
+        for version in engine.templates.listed()
+        if (version.template.namespace, version.template.name) == wanted
     ]
-    return whole(templates.lines(engine, found))
+    return whole(templates.lines(engine, versions))
 
 
 @router.get(

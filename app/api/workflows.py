@@ -91,8 +91,8 @@ def list_workflows(
     are joined by dots. Repeat it for more conditions; all must hold.
     """
     wanted = replace(asked, input=tuple(_input_conditions(request)))
-    found = workflows.search(engine.database, wanted, after=cursor, limit=limit)
-    return page(found.page.each(workflows.line_of), looked_back_to=found.looked_back_to)
+    searched = workflows.search(engine.database, wanted, after=cursor, limit=limit)
+    return page(searched.page.each(workflows.line_of), looked_back_to=searched.looked_back_to)
 
 
 def _input_conditions(request: Request) -> Iterator[tuple[str, str]]:
@@ -134,10 +134,10 @@ def submit_workflow(engine: EngineOf, caller: WorkflowWriter, once: OnceOf, body
 )
 def show_workflow(engine: EngineOf, caller: WorkflowReader, workflow_id: WorkflowId) -> Response:
     """Show where a workflow and each of its steps stand, and its open dead letter to whom may see those."""
-    found = workflows.get_workflow(engine.database, workflow_id)
+    workflow = workflows.get_workflow(engine.database, workflow_id)
     secret = engine.settings.redact_keys
     sees_letters = caller.may(Permission.LETTERS_READ)
-    return answer(workflows.show(engine.database, found, secret, sees_letters=sees_letters))
+    return answer(workflows.show(engine.database, workflow, secret, sees_letters=sees_letters))
 
 
 @router.get(
@@ -155,7 +155,7 @@ def list_moves(
     """Tell every move of a workflow and its steps in order, with who made it and why."""
     workflows.get_workflow(engine.database, workflow_id)
     moves = workflows.moves_of(engine.database, workflow_id)
-    return whole(one for one in moves if step is None or one.step == step)
+    return whole(move for move in moves if step is None or move.step == step)
 
 
 @router.patch(

@@ -78,20 +78,20 @@ class _Files(StaticFiles):
 
 async def _refused(request: Request, error: Exception) -> Response:
     """Show what was refused, and why, in the frame of the pages; callers not signed in get a plain page."""
-    told = errors.told_of(request, error)
-    if wants_json(request) or caller_of(request) is None or told.status >= 500:
-        return errors.answer(request, told)
+    refusal = errors.told_of(request, error)
+    if wants_json(request) or caller_of(request) is None or refusal.status >= 500:
+        return errors.answer(request, refusal)
     # Of the referring address only the path is used, and never a path that a browser reads as another host.
     back = pages.local(within(base_of(request), urlsplit(request.headers.get("referer", "")).path))
     shown = await run_in_threadpool(
         show,
         request,
         "error.html",
-        status=told.status,
+        status=refusal.status,
         live=False,
-        error=told.error,
-        title=told.title,
+        error=refusal.error,
+        title=refusal.title,
         back=back,
     )
-    shown.headers.update(told.headers)
+    shown.headers.update(refusal.headers)
     return shown

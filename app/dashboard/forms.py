@@ -146,31 +146,31 @@ def _restored_items(given: list[Any], original: list[Any], secret: Sequence[str]
     shown = redact_json(original, secret)
     alike = len(given) == len(original)
 
-    def item(place: int, one: Any) -> Any:
-        if alike and one == shown[place]:
+    def item(place: int, value: Any) -> Any:
+        if alike and value == shown[place]:
             return original[place]
-        found = [was for was, seen in zip(original, shown, strict=True) if seen == one]
-        if found and all(was == found[0] for was in found):
-            return found[0]
-        return _restored(one, original[place], secret) if alike and not found else one
+        originals = [was for was, seen in zip(original, shown, strict=True) if seen == value]
+        if originals and all(was == originals[0] for was in originals):
+            return originals[0]
+        return _restored(value, original[place], secret) if alike and not originals else value
 
-    return [item(place, one) for place, one in enumerate(given)]
+    return [item(place, value) for place, value in enumerate(given)]
 
 
 def _masks(value: Any) -> set[str]:
     """Return the texts in a value that hold a mask."""
-    found: set[str] = set()
+    texts: set[str] = set()
     pending = [value]
     while pending:
-        one = pending.pop()
-        if isinstance(one, dict):
-            pending.extend(one.values())
-            pending.extend(one)
-        elif isinstance(one, list):
-            pending.extend(one)
-        elif isinstance(one, str) and MASK in one:
-            found.add(one)
-    return found
+        part = pending.pop()
+        if isinstance(part, dict):
+            pending.extend(part.values())
+            pending.extend(part)
+        elif isinstance(part, list):
+            pending.extend(part)
+        elif isinstance(part, str) and MASK in part:
+            texts.add(part)
+    return texts
 
 
 def instant(text: str) -> datetime:

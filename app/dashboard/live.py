@@ -57,20 +57,20 @@ class Live:
     async def _events(self, request: Request) -> AsyncIterator[str]:
         self._listeners += 1
         try:
-            told = await self.mark()
-            seen = request.headers.get("last-event-id") or request.query_params.get("seen") or told
+            last = await self.mark()
+            seen = request.headers.get("last-event-id") or request.query_params.get("seen") or last
             quiet_since = time.monotonic()
             # An event without data is not delivered, but browsers keep its id and send it on reconnecting.
-            yield f"retry: 5000\nid: {told}\n\n"
-            if seen != told:
-                yield _changed(told)
+            yield f"retry: 5000\nid: {last}\n\n"
+            if seen != last:
+                yield _changed(last)
             ends = time.monotonic() + STREAM_SECONDS
             while time.monotonic() < ends and not await request.is_disconnected():
                 await asyncio.sleep(LOOK_SECONDS)
                 mark = await self.mark()
-                if mark != told:
-                    told, quiet_since = mark, time.monotonic()
-                    yield _changed(told)
+                if mark != last:
+                    last, quiet_since = mark, time.monotonic()
+                    yield _changed(last)
                 elif time.monotonic() - quiet_since > KEEP_ALIVE_SECONDS:
                     quiet_since = time.monotonic()
                     yield ": still here\n\n"

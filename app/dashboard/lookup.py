@@ -42,9 +42,9 @@ def places(engine: Engine, caller: Caller, typed: str) -> list[Place]:
 
 def _by_id(engine: Engine, caller: Caller, typed: str) -> Iterator[Place]:
     tables = [table for table, (_, _, needed) in _BY_ID.items() if caller.may(needed)]
-    for table, one in lookup.ids_like(engine.database, typed, tables):
+    for table, found_id in lookup.ids_like(engine.database, typed, tables):
         noun, address, _ = _BY_ID[table]
-        yield Place(noun, str(one), address.format(one))
+        yield Place(noun, str(found_id), address.format(found_id))
 
 
 def _by_name(engine: Engine, caller: Caller, typed: str) -> Iterator[Place]:
@@ -52,15 +52,15 @@ def _by_name(engine: Engine, caller: Caller, typed: str) -> Iterator[Place]:
         group = lookup.group_of(engine.database, typed)
         if group is not None:
             yield Place("group", typed, f"/dlq/groups/{group}")
-        if typed in {one.name for one in dead_queues.list_dead_queues(engine)}:
+        if typed in {dead_queue.name for dead_queue in dead_queues.list_dead_queues(engine)}:
             yield Place("dead queue", typed, "/dead-queues")
     if caller.may(Permission.QUEUES_READ):
         if lookup.is_worker(engine.database, typed):
             yield Place("worker", typed, "/workers")
-        if typed in {one.queue for one in overview.queues(engine)}:
+        if typed in {queue.queue for queue in overview.queues(engine)}:
             yield Place("queue", typed, "/queues")
     if caller.may(Permission.BREAKERS_READ) and typed in {
-        one.name for one in overview.breakers(engine, unmoved=False)
+        breaker.name for breaker in overview.breakers(engine, unmoved=False)
     }:
         yield Place("breaker", typed, "/breakers")
     if caller.may(Permission.TEMPLATES_READ) and ":" in typed:
@@ -69,8 +69,8 @@ def _by_name(engine: Engine, caller: Caller, typed: str) -> Iterator[Place]:
 
 def _template(engine: Engine, typed: str) -> Iterator[Place]:
     try:
-        found = engine.templates.find(typed).template
+        template = engine.templates.find(typed).template
     except NotFound:
         return
-    path = "/".join(quote(part, safe="") for part in (found.namespace, found.name, found.version))
-    yield Place("template", found.ref, f"/templates/{path}")
+    path = "/".join(quote(part, safe="") for part in (template.namespace, template.name, template.version))
+    yield Place("template", template.ref, f"/templates/{path}")

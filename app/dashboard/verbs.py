@@ -38,8 +38,8 @@ async def change(request: Request, noun: Noun, name: str, key: Key, back: str) -
         RemandError: as the verb itself.
     """
     verb, caller = _allowed(request, noun, name)
-    given = await forms.read(request)
-    await run_in_threadpool(_act, engine_of(request), verb, key, given, caller)
+    form = await forms.read(request)
+    await run_in_threadpool(_act, engine_of(request), verb, key, form, caller)
     return done(request, back, verb.done)
 
 
@@ -54,10 +54,10 @@ async def preview(
     verb, caller = _allowed(request, noun, name)
     if not verb.previews:
         raise HTTPException(404)
-    given = await forms.read(request)
+    form = await forms.read(request)
     workflow_id = await run_in_threadpool(workflow)
     return await run_in_threadpool(
-        _preview, request, workflow_id, lambda tried: _act(tried, verb, key, given, caller)
+        _preview, request, workflow_id, lambda tried: _act(tried, verb, key, form, caller)
     )
 
 
@@ -72,24 +72,24 @@ def _allowed(request: Request, noun: Noun, name: str) -> tuple[Verb, Caller]:
     return verb, caller
 
 
-def _act(engine: Engine, verb: Verb, key: Key, given: Mapping[str, str], caller: Caller) -> object:
+def _act(engine: Engine, verb: Verb, key: Key, form: Mapping[str, str], caller: Caller) -> object:
     arguments = {
-        argument.name: _value(engine, verb.noun, argument, key, given)
+        argument.name: _value(engine, verb.noun, argument, key, form)
         for argument in verb.arguments
-        if argument.name in given or argument.required
+        if argument.name in form or argument.required
     }
-    return verb.act(engine, key, caller.who(given.get("reason")), arguments)
+    return verb.act(engine, key, caller.who(form.get("reason")), arguments)
 
 
-def _value(engine: Engine, noun: Noun, argument: Argument, key: Key, given: Mapping[str, str]) -> Any:
-    text = given.get(argument.name, "")
+def _value(engine: Engine, noun: Noun, argument: Argument, key: Key, form: Mapping[str, str]) -> Any:
+    text = form.get(argument.name, "")
     match argument.kind:
         case "flag":
             return True
         case "texts":
             return text.split()
         case "json" if argument.name == "input":
-            return forms.edited_input(engine, *forms.step_of(engine, noun, key), given)
+            return forms.edited_input(engine, *forms.step_of(engine, noun, key), form)
         case "json" | "object":
             return forms.parsed(text or "null", argument.name)
         case "integer":

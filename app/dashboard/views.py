@@ -69,7 +69,7 @@ def done(request: Request, to: str, told: str) -> RedirectResponse:
 
 
 def _told(request: Request, caller: Caller) -> str | None:
-    told, seal = (request.query_params.get(one, "") for one in _OF_ONE_LOOK)
+    told, seal = (request.query_params.get(name, "") for name in _OF_ONE_LOOK)
     if caller.csrf is None or not told:
         return None
     expected = _seal(caller.csrf, request.url.path, told)
@@ -102,11 +102,11 @@ def address(here: str, query: Mapping[str, Any], **changes: object) -> str:
     """Return this page's address with some parameters changed, or (None) gone."""
     wanted = {**query, **changes}
     kept = [
-        (name, one)
+        (name, item)
         for name, value in wanted.items()
         if name not in _OF_ONE_LOOK
-        for one in (value if isinstance(value, list) else [value])
-        if one not in (None, "")
+        for item in (value if isinstance(value, list) else [value])
+        if item not in (None, "")
     ]
     return f"{here}?{urlencode(kept)}" if kept else here
 

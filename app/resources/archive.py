@@ -85,5 +85,5 @@ def runs(database: Database, *, after: str | None = None, limit: int = 50) -> Pa
     Raises:
         InputInvalid: the cursor is none.
     """
-    found = archive_runs.list_page(database, after=after, limit=limit)
-    return found.each(lambda run: ArchiveRun(*(getattr(run, name) for name in ArchiveRun.__slots__)))
+    page = archive_runs.list_page(database, after=after, limit=limit)
+    return page.each(lambda run: ArchiveRun(*(getattr(run, name) for name in ArchiveRun.__slots__)))

@@ -83,10 +83,10 @@ def find_breaker(engine: Engine, name: str) -> Breaker:
 
 def show_breaker(engine: Engine, name: str) -> BreakerShown:
     """Return a breaker with its rules and its last moves. As `find_breaker`."""
-    found = overview.find_breaker(engine, name)
-    settings = {**asdict(found.spec), "categories": sorted(found.spec.categories)}
+    stored = overview.find_breaker(engine, name)
+    settings = {**asdict(stored.spec), "categories": sorted(stored.spec.categories)}
     moves = overview.moves(engine, name, LAST_MOVES)
-    return BreakerShown(**fields_of(_breaker(found)), settings=settings, moves=moves)
+    return BreakerShown(**fields_of(_breaker(stored)), settings=settings, moves=moves)
 
 
 def open_breaker(engine: Engine, name: str, who: Who, *, seconds: float | None = None) -> BreakerChanged:

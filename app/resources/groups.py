@@ -65,16 +65,16 @@ def show(engine: Engine, group_id: UUID) -> GroupShown:
     Raises:
         GroupNotFound: no group has that id.
     """
-    found = engine_groups.standing(engine, group_id)
+    counted = engine_groups.standing(engine, group_id)
     return GroupShown(
-        **fields_of(found.group),
-        trend=found.trend,
-        hit_share=found.hit_share,
-        statuses=found.statuses,
-        earlier=found.earlier,
+        **fields_of(counted.group),
+        trend=counted.trend,
+        hit_share=counted.hit_share,
+        statuses=counted.statuses,
+        earlier=counted.earlier,
         notes=notes_of_group(engine.database, group_id),
         suggestions=suggestions(engine, group_id),
-        verbs=[verb.name for verb in verbs.possible("group", found.group)],
+        verbs=[verb.name for verb in verbs.possible("group", counted.group)],
     )
 
 

@@ -82,8 +82,8 @@ def decided(database: Database, letter_id: UUID, made: Decided) -> LetterDecisio
 
 def open_letter_of(database: Database, workflow_id: UUID) -> LetterRow | None:
     """Return the open letter of a workflow, None if it has none. Transaction: own."""
-    found = list_page(database, LetterFilter(workflow_id=workflow_id), limit=1).items
-    return found[0] if found else None
+    letters = list_page(database, LetterFilter(workflow_id=workflow_id), limit=1).items
+    return letters[0] if letters else None
 
 
 def find_letter_id(database: Database, typed: str) -> UUID:

@@ -85,10 +85,10 @@ def settings_of(engine: Engine, name: str) -> QueueSettings:
     Raises:
         QueueNotFound: nobody ever set it, and no such queue is known.
     """
-    found = queue_settings(engine, name)
-    if found == QueueSettings(name):
+    settings = queue_settings(engine, name)
+    if settings == QueueSettings(name):
         overview.find_queue(engine, name)
-    return found
+    return settings
 
 
 def change_settings(

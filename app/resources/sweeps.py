@@ -39,14 +39,14 @@ class Sweep:
 
 def sweeps(engine: Engine) -> list[Sweep]:
     """Return how each sweep stands, in the order of the schedule. Transaction: own."""
-    return [_sweep(found) for found in status.sweeps(engine)]
+    return [_sweep(standing) for standing in status.sweeps(engine)]
 
 
-def _sweep(found: SweepStatus) -> Sweep:
+def _sweep(standing: SweepStatus) -> Sweep:
     own = ("name", "state", "interval_seconds", "is_overdue", "age_seconds")
-    made = {name: getattr(found, name) for name in own}
-    if found.run is not None:
+    made = {name: getattr(standing, name) for name in own}
+    if standing.run is not None:
         noted = [name for name in Sweep.__slots__ if name not in own and name != "worker"]
-        made |= {name: getattr(found.run, name) for name in noted}
-        made["worker"] = found.run.hostname or str(found.run.worker)
+        made |= {name: getattr(standing.run, name) for name in noted}
+        made["worker"] = standing.run.hostname or str(standing.run.worker)
     return Sweep(**made)

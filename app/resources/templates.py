@@ -41,7 +41,8 @@ class TemplateShown(TemplateLine):
 def lines(engine: Engine, published: Iterable[PublishedTemplate] | None = None) -> list[TemplateLine]:
     """Return templates as lists show them; None: all, newest version of each first. Transaction: own."""
     paused = pauses(engine)
-    return [_line(found, paused) for found in (engine.templates.listed() if published is None else published)]
+    listed = engine.templates.listed() if published is None else published
+    return [_line(template, paused) for template in listed]
 
 
 def show(engine: Engine, published: PublishedTemplate) -> TemplateShown:

@@ -40,8 +40,8 @@ def ago(instant: datetime | None, at: datetime) -> str:
     """Return an age as "2 h ago" or "in 3 min"; "–" for None."""
     if instant is None:
         return "–"
-    told = age(instant, at)
-    return told if instant > at else f"{told} ago"
+    distance = age(instant, at)
+    return distance if instant > at else f"{distance} ago"
 
 
 def ahead(instant: datetime, at: datetime | None = None) -> str:

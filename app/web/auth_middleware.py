@@ -107,16 +107,16 @@ class Gate:
         return await anyio.to_thread.run_sync(self._by_session, secret)
 
     def _by_token(self, token: str) -> Caller:
-        found = signin.recognise_token(self._runtime.engine, token)
-        if found is None:
+        identity = signin.recognise_token(self._runtime.engine, token)
+        if identity is None:
             raise NotSignedIn("this token is unknown, revoked or expired", hint="see `remand token list`")
-        return Caller(found.name, found.role, found.scopes)
+        return Caller(identity.name, identity.role, identity.scopes)
 
     def _by_session(self, secret: str) -> Caller | None:
-        found = signin.recognise_session(self._runtime.engine, secret)
-        if found is None:
+        user = signin.recognise_session(self._runtime.engine, secret)
+        if user is None:
             return None
-        return Caller(found.name, found.role, via="dashboard", csrf=csrf_token(secret))
+        return Caller(user.name, user.role, via="dashboard", csrf=csrf_token(secret))
 
     def _refusal(self, request: Request, error: RemandError) -> Response:
         if not isinstance(error, NotSignedIn) or wants_json(request) or request.method not in _READS:

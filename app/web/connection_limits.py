@@ -106,8 +106,8 @@ class _Connection(H11Protocol):
 
     def _introduced(self, app: Any) -> Any:
         async def introduced(scope: Scope, receive: Receive, send: Send) -> None:
-            told = {**scope.get("extensions", {}), _RECOGNISED: lambda: self._strangers.forget(self)}
-            await cast("ASGIApp", app)({**scope, "extensions": told}, receive, send)
+            extensions = {**scope.get("extensions", {}), _RECOGNISED: lambda: self._strangers.forget(self)}
+            await cast("ASGIApp", app)({**scope, "extensions": extensions}, receive, send)
 
         return introduced
 

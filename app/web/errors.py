@@ -148,13 +148,13 @@ def sees_servers(request: HTTPConnection) -> bool:
 def _unfit(request: HTTPConnection, error: Unfit) -> Told:
     request_id = id_of(request)
     log("request.unserved", request_id=request_id, code=error.code, error=f"{error.message} ({error.hint})")
-    told = {
+    error_body = {
         "code": error.code,
         "message": next((words for kind, words in _UNFIT if isinstance(error, kind)), _NOT_SET_UP),
         "hint": f"the server's log has it under {request_id}",
         "details": {"request_id": request_id},
     }
-    return Told(status_of(error), told)
+    return Told(status_of(error), error_body)
 
 
 _NOT_SET_UP = "the service is not set up to do this"
@@ -168,7 +168,7 @@ def answer(request: HTTPConnection, told: Told) -> Response:
     """Return the answer to a request that ended with an error."""
     if wants_json(request):
         return JSONResponse({"error": told.error}, told.status, told.headers)
-    shown = {one: told.error[one] for one in ("message", "hint", "code")}
+    shown = {key: told.error[key] for key in ("message", "hint", "code")}
     page = pages.filled(request, "error.html", told.status, title=told.title, **shown)
     page.headers.update(told.headers)
     return page
@@ -206,16 +206,20 @@ def _of_framework(error: HTTPException) -> Told:
         return _plain("NOT_FOUND", "nothing has this address")
     codes = (code for code, (status, _) in OWN_CODES.items() if status == error.status_code)
     code = next(codes, "BAD_REQUEST" if error.status_code < 500 else "INTERNAL_ERROR")
-    told = _plain(code, str(error.detail or HTTPStatus(error.status_code).phrase))
-    return Told(error.status_code, told.error, error.headers or {})
+    plain = _plain(code, str(error.detail or HTTPStatus(error.status_code).phrase))
+    return Told(error.status_code, plain.error, error.headers or {})
 
 
 def _of_validation(error: RequestValidationError) -> Told:
     problems = [
-        {"path": ".".join(str(part) for part in one["loc"]), "message": one["msg"], "code": one["type"]}
-        for one in error.errors()
+        {
+            "path": ".".join(str(part) for part in problem["loc"]),
+            "message": problem["msg"],
+            "code": problem["type"],
+        }
+        for problem in error.errors()
     ]
-    if any(one["code"] == "json_invalid" for one in problems):
+    if any(problem["code"] == "json_invalid" for problem in problems):
         return _plain("MALFORMED_JSON", "the body is not JSON", problems=problems)
     return _plain("BAD_INPUT", "the request is not as it should be", problems=problems)
 

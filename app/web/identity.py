@@ -92,8 +92,8 @@ def signed_in(request: Request) -> Caller:
 
 def caller_of(connection: HTTPConnection) -> Caller | None:
     """Return who makes this request; None: nobody is recognised."""
-    found = connection.scope.get("state", {}).get(_CALLER)
-    return found if isinstance(found, Caller) else None
+    caller = connection.scope.get("state", {}).get(_CALLER)
+    return caller if isinstance(caller, Caller) else None
 
 
 def remember(connection: HTTPConnection, caller: Caller | None) -> None:

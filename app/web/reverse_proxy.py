@@ -33,7 +33,7 @@ class Place:
     def __init__(self, app: ASGIApp, web: WebSettings) -> None:
         self._app = app
         self._base = web.path
-        self._proxies = [ipaddress.ip_network(one, strict=False) for one in web.trusted_proxies]
+        self._proxies = [ipaddress.ip_network(network, strict=False) for network in web.trusted_proxies]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; other kinds of connection pass through."""
@@ -68,10 +68,10 @@ class Place:
 
     def _believe(self, scope: Scope, headers: Headers) -> None:
         scope["state"][_ASKED_FOR] = tuple(_listed(headers, "x-forwarded-host"))
-        passed = [_without_port(one) for one in _listed(headers, "x-forwarded-for")]
+        passed = [_without_port(address) for address in _listed(headers, "x-forwarded-for")]
         if passed:
             # Each proxy appends the address it saw. All before the last one that is no proxy may be forged.
-            real = next((one for one in reversed(passed) if not self._is_proxy(one)), passed[0])
+            real = next((address for address in reversed(passed) if not self._is_proxy(address)), passed[0])
             scope["client"] = (real, 0)
         scheme = next(iter(_listed(headers, "x-forwarded-proto")), "").lower()
         if scheme in {"http", "https"}:
@@ -96,8 +96,8 @@ def base_of(connection: HTTPConnection) -> str:
 
 def asked_for(connection: HTTPConnection) -> tuple[str, ...] | None:
     """Return the hosts that a trusted proxy says were asked for, maybe none; None: no trusted proxy."""
-    found: tuple[str, ...] | None = connection.scope.get("state", {}).get(_ASKED_FOR)
-    return found
+    hosts: tuple[str, ...] | None = connection.scope.get("state", {}).get(_ASKED_FOR)
+    return hosts
 
 
 def within(base: str, path: str) -> str:
@@ -113,8 +113,8 @@ def rooted(page: str, base: str) -> str:
 
 
 def _listed(headers: Headers, name: str) -> Sequence[str]:
-    told = ",".join(headers.getlist(name))
-    return [one for part in told.split(",") if (one := part.strip())]
+    listed = ",".join(headers.getlist(name))
+    return [item for part in listed.split(",") if (item := part.strip())]
 
 
 def _without_port(address: str) -> str:

@@ -42,7 +42,7 @@ def fold(
     drawn: dict[str, dict[str, None]] = {}
     for name, before in parents.items():
         into = drawn.setdefault(box.get(name, name), {})
-        into.update((box.get(one, one), None) for one in before)
+        into.update((box.get(parent, parent), None) for parent in before)
     return {name: list(before) for name, before in drawn.items()}, {
         first: _folded(members, states) for first, members in many.items()
     }
@@ -51,9 +51,9 @@ def fold(
 def _folded(members: Sequence[str], states: Mapping[str, str]) -> Folded:
     counts = Counter(states[name] for name in members)
     worst = next((state for state in _WORST if state in counts), counts.most_common(1)[0][0])
-    told = ", ".join(
+    summary = ", ".join(
         f"{count} {state.replace('_', ' ')}"
-        for state, count in sorted(counts.items(), key=lambda one: (one[0] != worst, -one[1]))
+        for state, count in sorted(counts.items(), key=lambda counted: (counted[0] != worst, -counted[1]))
     )
     stem = _DIGITS.split(members[0])[0].rstrip("-_.") or members[0]
-    return Folded(f"{stem} × {len(members)}", told, worst)
+    return Folded(f"{stem} × {len(members)}", summary, worst)

@@ -45,22 +45,22 @@ class Gantt:
 
 def lay_out(attempts: Sequence[Attempt], now: datetime) -> Gantt | None:
     """Return the layout, steps in the order of their first attempt; None if nothing has started."""
-    started = [one for one in attempts if one.started_at is not None]
+    started = [attempt for attempt in attempts if attempt.started_at is not None]
     if not started:
         return None
-    begins = min(one.started_at for one in started if one.started_at is not None)
-    ends = max(begins, *(one.ended_at or now for one in started))
+    begins = min(attempt.started_at for attempt in started if attempt.started_at is not None)
+    ends = max(begins, *(attempt.ended_at or now for attempt in started))
     seconds = max(0.001, (ends - begins).total_seconds())
     by_step: dict[str, list[Bar]] = {}
-    for one in sorted(started, key=lambda one: (one.started_at, one.step)):
-        assert one.started_at is not None
-        until = one.ended_at or now
-        width = max(_LEAST, (until - one.started_at).total_seconds() / seconds * _ROOM)
-        x = min((one.started_at - begins).total_seconds() / seconds * _ROOM, _ROOM - width)
-        took = (until - one.started_at).total_seconds()
-        title = f"{one.step}, attempt {one.attempt}: {one.outcome}, {took:.3f} s"
-        by_step.setdefault(one.step, []).append(
-            Bar(one.attempt, one.outcome, round(x, 1), round(width, 1), title)
+    for attempt in sorted(started, key=lambda attempt: (attempt.started_at, attempt.step)):
+        assert attempt.started_at is not None
+        until = attempt.ended_at or now
+        width = max(_LEAST, (until - attempt.started_at).total_seconds() / seconds * _ROOM)
+        x = min((attempt.started_at - begins).total_seconds() / seconds * _ROOM, _ROOM - width)
+        took = (until - attempt.started_at).total_seconds()
+        title = f"{attempt.step}, attempt {attempt.attempt}: {attempt.outcome}, {took:.3f} s"
+        by_step.setdefault(attempt.step, []).append(
+            Bar(attempt.attempt, attempt.outcome, round(x, 1), round(width, 1), title)
         )
     lines = [Line(step, bars) for step, bars in by_step.items()]
     return Gantt(lines[:MOST_ROWS], begins, ends, max(0, len(lines) - MOST_ROWS))

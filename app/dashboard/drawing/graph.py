@@ -76,7 +76,7 @@ def _edges(
         while way[-1] not in parents:
             way += graph[way[-1]]
         way.reverse()
-        middle = {one: place[one].y + (_HEIGHT if one in parents else _LANE) // 2 for one in way}
+        middle = {stop: place[stop].y + (_HEIGHT if stop in parents else _LANE) // 2 for stop in way}
         path = f"M{place[way[0]].x + _WIDTH} {middle[way[0]]}"
         for before, after in pairwise(way):
             x1, x2 = place[before].x + _WIDTH, place[after].x

@@ -30,10 +30,10 @@ def breakers_page(request: Request) -> Response:
 async def change_breaker(request: Request, verb: str) -> Response:
     """Open, close or reset a breaker; its name is in the form, for it may hold slashes."""
     caller = require(Permission.BREAKERS_WRITE)(request)
-    given = await forms.read(request)
+    form = await forms.read(request)
     act = breakers.VERBS.get(verb)
     if act is None:
         raise HTTPException(404)
-    name, who = given.get("name", ""), caller.who(given.get("reason"))
+    name, who = form.get("name", ""), caller.who(form.get("reason"))
     await run_in_threadpool(act, engine_of(request), name, who)
     return done(request, "/breakers", f"The breaker of {name}: {verb}.")

@@ -39,15 +39,15 @@ def dead_queues_page(request: Request) -> Response:
 async def create(request: Request) -> Response:
     """Make a dead queue."""
     caller = require(Permission.ADMIN_WRITE)(request)
-    given = await forms.read(request)
-    name = given.get("name", "")
+    form = await forms.read(request)
+    name = form.get("name", "")
     await run_in_threadpool(
         dead_queues.create_dead_queue,
         engine_of(request),
         name,
-        caller.who(given.get("reason")),
-        description=given.get("description", ""),
-        size_limit=_whole(given.get("size_limit")),
+        caller.who(form.get("reason")),
+        description=form.get("description", ""),
+        size_limit=_whole(form.get("size_limit")),
     )
     return done(request, _PAGE, f"Dead queue {name} is made; now let a queue or a template name it.")
 
@@ -56,9 +56,9 @@ async def create(request: Request) -> Response:
 async def point(request: Request) -> Response:
     """Let letters of a queue's steps go to a dead queue."""
     caller = require(Permission.ADMIN_WRITE)(request)
-    given = await forms.read(request)
-    queue, target = given.get("queue", ""), given.get("dead_queue", "")
-    who = caller.who(given.get("reason"))
+    form = await forms.read(request)
+    queue, target = form.get("queue", ""), form.get("dead_queue", "")
+    who = caller.who(form.get("reason"))
     await run_in_threadpool(set_queue, engine_of(request), queue, who, dead_queue=target)
     return done(request, _PAGE, f"Dead letters of queue {queue} go to {target} from now on.")
 
@@ -67,21 +67,21 @@ async def point(request: Request) -> Response:
 async def change(request: Request, name: str, verb: str) -> Response:
     """Change a dead queue, or delete it."""
     caller = require(Permission.ADMIN_WRITE)(request)
-    given = await forms.read(request)
-    who, engine = caller.who(given.get("reason")), engine_of(request)
+    form = await forms.read(request)
+    who, engine = caller.who(form.get("reason")), engine_of(request)
     if verb == "change":
-        limit = _whole(given.get("size_limit"))
+        limit = _whole(form.get("size_limit"))
         await run_in_threadpool(
             dead_queues.change_dead_queue,
             engine,
             name,
             who,
-            description=given.get("description"),
+            description=form.get("description"),
             size_limit=limit,
         )
         return done(request, _PAGE, f"Dead queue {name} is changed.")
     if verb == "delete":
-        target = given.get("move_to")
+        target = form.get("move_to")
         moved = await run_in_threadpool(dead_queues.delete_dead_queue, engine, name, who, move_to=target)
         return done(request, _PAGE, f"Dead queue {name} is gone; {moved} letters moved.")
     raise HTTPException(404)

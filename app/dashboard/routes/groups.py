@@ -35,16 +35,16 @@ def inbox(request: Request) -> Response:
     """Show the groups: what broke, how much, since when, whose it is."""
     caller = _READ(request)
     engine = engine_of(request)
-    given = request.query_params
-    state = given.get("state", "open")
-    asked = forms.filter_of(GroupFilter, given, but=("state",))
+    address = request.query_params
+    state = address.get("state", "open")
+    asked = forms.filter_of(GroupFilter, address, but=("state",))
     wanted = replace(asked, states=_STATES.get(state, OPEN))
     if state == "mine":
         wanted = replace(wanted, owner=caller.name)
     groups.fold(engine.database)
-    page = groups.list_page(engine.database, wanted, after=given.get("cursor") or None, limit=30)
+    page = groups.list_page(engine.database, wanted, after=address.get("cursor") or None, limit=30)
     now = engine.instant()
-    trends = groups.trends(engine.database, [one.id for one in page.items], now)
+    trends = groups.trends(engine.database, [group.id for group in page.items], now)
     return show(
         request,
         "inbox.html",
@@ -64,13 +64,13 @@ def group_page(request: Request, group_id: UUID) -> Response:
     _READ(request)
     engine = engine_of(request)
     group = groups.show(engine, group_id)
-    found = letters.list_page(engine.database, LetterFilter(statuses=(), group_id=group_id), limit=_LETTERS)
+    newest = letters.list_page(engine.database, LetterFilter(statuses=(), group_id=group_id), limit=_LETTERS)
     return show(
         request,
         "group.html",
         group=group,
         verbs=list(possible("group", group)),
-        letters=found,
+        letters=newest,
         now=engine.instant(),
     )
 

@@ -71,7 +71,7 @@ def investigation(request: Request, letter_id: UUID) -> Response:
         engine.database, LetterFilter(statuses=(), group_id=letter.group_id), limit=_SIMILAR + 1
     )
     step = next(
-        (one for one in stored_steps(engine.database, letter.workflow_id) if one.name == letter.step), None
+        (step for step in stored_steps(engine.database, letter.workflow_id) if step.name == letter.step), None
     )
     return show(
         request,
@@ -81,7 +81,7 @@ def investigation(request: Request, letter_id: UUID) -> Response:
         input=_input(engine, letter),
         step=step,
         verbs=[verb for verb in possible("letter", letter) if not _waits_for_step(verb, step)],
-        similar=[one for one in similar.items if one.id != letter_id][:_SIMILAR],
+        similar=[other for other in similar.items if other.id != letter_id][:_SIMILAR],
         written=audited(
             engine.database, AuditFilter(kind="dead_letter", subject=str(letter_id)), limit=_AUDITED
         ).items,

@@ -45,9 +45,9 @@ def overview_page(request: Request) -> Response:
         counted=_COUNTED,
         still=longest_standing(engine.database, 5),
         largest=groups.list_page(engine.database, GroupFilter(order="largest"), limit=5).items,
-        attempts=[one.attempts for one in lately],
+        attempts=[stretch.attempts for stretch in lately],
         # The interval that has just begun is not complete yet.
-        per_second=sum(one.attempts for one in lately[-7:-1]) / (_STRETCH_SECONDS * 6),
-        failures=sum(one.failures for one in lately),
+        per_second=sum(stretch.attempts for stretch in lately[-7:-1]) / (_STRETCH_SECONDS * 6),
+        failures=sum(stretch.failures for stretch in lately),
         now=now,
     )

@@ -27,10 +27,10 @@ def queues_page(request: Request) -> Response:
 async def change_queue(request: Request, queue: str, verb: str) -> Response:
     """Pause or resume a queue."""
     caller = require(Permission.QUEUES_WRITE)(request)
-    given = await forms.read(request)
+    form = await forms.read(request)
     if verb not in {"pause", "resume"}:
         raise HTTPException(404)
-    who = caller.who(given.get("reason"))
+    who = caller.who(form.get("reason"))
     await run_in_threadpool(queues.set_paused, engine_of(request), queue, who, paused=verb == "pause")
     how = "is paused: what runs ends, nothing more starts" if verb == "pause" else "goes on"
     return done(request, "/queues", f"{queue} {how}.")

@@ -59,33 +59,33 @@ async def plan_redrive(request: Request) -> Response:
     """Fix the exact set and forecast; nothing is done with any letter yet."""
     caller = _WRITE(request)
     engine = engine_of(request)
-    given = await forms.read(request)
+    form = await forms.read(request)
     made = await run_in_threadpool(
         redrive.plan,
         engine,
-        forms.filter_of(LetterFilter, given),
-        caller.who(given.get("why")),
-        _options(given),
-        everything="everything" in given,
+        forms.filter_of(LetterFilter, form),
+        caller.who(form.get("why")),
+        _options(form),
+        everything="everything" in form,
     )
     return RedirectResponse(f"/redrives/{made.redrive.id}", 303)
 
 
-def _options(given: Mapping[str, str]) -> Options:
+def _options(form: Mapping[str, str]) -> Options:
     try:
-        sizes = tuple(int(one) for one in given.get("canary", "").replace(",", " ").split())
-        verb = RedriveVerb(given.get("verb", "requeue"))
+        sizes = tuple(int(size) for size in form.get("canary", "").replace(",", " ").split())
+        verb = RedriveVerb(form.get("verb", "requeue"))
     except ValueError:
         raise InputInvalid("a canary is some numbers of letters, such as 1, 10") from None
-    share = forms.number(given.get("success_percent"), "the share that must succeed")
-    priority = forms.number(given.get("priority"), "the priority")
+    share = forms.number(form.get("success_percent"), "the share that must succeed")
+    priority = forms.number(form.get("priority"), "the priority")
     return Options(
         verb=verb,
         canary=sizes,
         success_share=1.0 if share is None else share / 100,
-        rate_per_second=forms.number(given.get("rate"), "the rate"),
-        include_claimed="include_claimed" in given,
-        queue=given.get("to_queue"),
+        rate_per_second=forms.number(form.get("rate"), "the rate"),
+        include_claimed="include_claimed" in form,
+        queue=form.get("to_queue"),
         priority=None if priority is None else int(priority),
     )
 
@@ -96,13 +96,13 @@ def redrive_page(request: Request, redrive_id: UUID) -> Response:
     _READ(request)
     engine = engine_of(request)
     progress = redrive.progress(engine, redrive_id)
-    one = progress.redrive
+    order = progress.redrive
     return show(
         request,
         "redrive.html",
         progress=progress,
-        one=one,
-        forecast=redrive.forecast(engine, redrive_id) if one.state is RedriveState.PLANNED else None,
+        one=order,
+        forecast=redrive.forecast(engine, redrive_id) if order.state is RedriveState.PLANNED else None,
         now=engine.instant(),
         items=redrive.items_page(
             engine, redrive_id, after=request.query_params.get("cursor") or None, limit=_ITEMS
@@ -114,11 +114,11 @@ def redrive_page(request: Request, redrive_id: UUID) -> Response:
 async def change_redrive(request: Request, redrive_id: UUID, verb: str) -> Response:
     """Start, pause, resume or cancel a redrive."""
     caller = _WRITE(request)
-    given = await forms.read(request)
+    form = await forms.read(request)
     act = _VERBS.get(verb)
     if act is None:
         raise HTTPException(404)
-    await run_in_threadpool(act, engine_of(request), redrive_id, caller.who(given.get("reason")))
+    await run_in_threadpool(act, engine_of(request), redrive_id, caller.who(form.get("reason")))
     return done(request, f"/redrives/{redrive_id}", _TOLD[verb])
 
 

@@ -20,5 +20,5 @@ def staleness_page(request: Request) -> Response:
     """Show which workflows show no sign of life, and which soon will be stale."""
     require(Permission.WORKFLOWS_READ)(request)
     engine = engine_of(request)
-    found = staleness.shown(engine, tuple(Health), limit=_SHOWN).items
-    return show(request, "staleness.html", standings=found, now=engine.instant())
+    standings = staleness.shown(engine, tuple(Health), limit=_SHOWN).items
+    return show(request, "staleness.html", standings=standings, now=engine.instant())

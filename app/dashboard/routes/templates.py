@@ -32,14 +32,14 @@ def templates_page(request: Request) -> Response:
 async def change_template(request: Request, namespace: str, name: str, verb: str) -> Response:
     """Pause or resume a template: all its versions."""
     caller = require(Permission.TEMPLATES_WRITE)(request)
-    given = await forms.read(request)
+    form = await forms.read(request)
     act = {"pause": operate.pause_template, "resume": operate.resume_template}.get(verb)
     if act is None:
         raise HTTPException(404)
     ref = f"{namespace}/{name}"
-    told = await run_in_threadpool(act, engine_of(request), ref, caller.who(given.get("reason")))
+    pause = await run_in_threadpool(act, engine_of(request), ref, caller.who(form.get("reason")))
     how = "is paused: what runs ends, nothing more starts" if verb == "pause" else "goes on"
-    return done(request, "/templates", f"{ref} {how}; {told.workflows} workflows.")
+    return done(request, "/templates", f"{ref} {how}; {pause.workflows} workflows.")
 
 
 @router.get("/templates/{namespace}/{name}/{version}")
@@ -55,5 +55,5 @@ def template_page(request: Request, namespace: str, name: str, version: str) -> 
         live=False,
         shown=template,
         pause=templates.pauses(engine).get((namespace, name)),
-        drawing=graph.lay_out({one.name: one.depends_on for one in template.steps}),
+        drawing=graph.lay_out({step.name: step.depends_on for step in template.steps}),
     )

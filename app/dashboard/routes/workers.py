@@ -22,9 +22,9 @@ def workers_page(request: Request) -> Response:
     rows = workers.workers(engine, ended=True)
     with engine.database.begin() as connection:
         now = engine.now(connection)
-    alive = [one for one in rows if one.stopped_at is None]
-    stopped = [one for one in rows if one.stopped_at is not None]
-    stopped.sort(key=lambda one: one.stopped_at or one.started_at, reverse=True)
+    alive = [worker for worker in rows if worker.stopped_at is None]
+    stopped = [worker for worker in rows if worker.stopped_at is not None]
+    stopped.sort(key=lambda worker: worker.stopped_at or worker.started_at, reverse=True)
     return show(
         request,
         "workers.html",

@@ -58,12 +58,12 @@ def list_workflows(request: Request) -> Response:
         if workflow_id is not None:
             elsewhere = [Place("workflow", str(workflow_id), f"/workflows/{workflow_id}"), *elsewhere]
     after = request.query_params.get("cursor") or None
-    found = workflows.search(engine.database, wanted, after=after, limit=50)
+    searched = workflows.search(engine.database, wanted, after=after, limit=50)
     return show(
         request,
         "workflows.html",
-        page=found.page,
-        looked_back_to=found.looked_back_to,
+        page=searched.page,
+        looked_back_to=searched.looked_back_to,
         asked=forms.fields_of(asked),
         typed=typed,
         elsewhere=elsewhere,
@@ -104,18 +104,18 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
     workflow = get_workflow(engine.database, workflow_id)
     steps = stored_steps(engine.database, workflow_id)
     chosen = request.query_params.get("step")
-    step = next((one for one in steps if one.name == chosen), None)
-    given = request.query_params.get("from", "")
-    first = int(given) if given.isascii() and given.isdecimal() and len(given) < _DIGITS else 0
+    step = next((step for step in steps if step.name == chosen), None)
+    start = request.query_params.get("from", "")
+    first = int(start) if start.isascii() and start.isdecimal() and len(start) < _DIGITS else 0
     attempts = stored_attempts(engine.database, workflow_id)
-    by_state = Counter(str(one.state) for one in steps)
+    by_state = Counter(str(step.state) for step in steps)
     wanted = request.query_params.get("state", "")
     chosen_state = wanted if wanted in by_state else ""
-    listed = [one for one in steps if not chosen_state or one.state == chosen_state]
+    listed = [step for step in steps if not chosen_state or step.state == chosen_state]
     # Failed steps first: nobody wants to look for them among thousands.
-    listed.sort(key=lambda one: one.state != "error")
+    listed.sort(key=lambda step: step.state != "error")
     drawn, folded = fold(
-        {one.name: one.depends_on for one in steps}, {one.name: str(one.state) for one in steps}
+        {step.name: step.depends_on for step in steps}, {step.name: str(step.state) for step in steps}
     )
     with engine.database.begin() as connection:
         now = engine.now(connection)
@@ -124,14 +124,14 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
         "workflow.html",
         workflow=workflow,
         steps=listed[first : first + _STEPS],
-        failed=[one for one in steps if one.state == "error"],
+        failed=[step for step in steps if step.state == "error"],
         by_state=by_state,
         chosen_state=chosen_state,
         folded=folded,
         first=first,
         next_step=first + _STEPS,
         more_steps=max(0, len(listed) - first - _STEPS),
-        by_name={one.name: one for one in steps},
+        by_name={step.name: step for step in steps},
         step=step,
         verbs=possible("workflow", workflow),
         step_verbs=_verbs_of_step(workflow, step),
@@ -139,7 +139,7 @@ def workflow_page(request: Request, workflow_id: UUID) -> Response:
         by_layer=_by_layer(steps),
         gantt=gantt.lay_out(attempts, now),
         chart=gantt,
-        attempts=[one for one in attempts if step is not None and one.step == step.name],
+        attempts=[attempt for attempt in attempts if step is not None and attempt.step == step.name],
         moves=moves_of(engine.database, workflow_id)[-_MOVES:],
         letters=_letters(engine, workflow_id) if caller.may(Permission.LETTERS_READ) else [],
         now=now,
@@ -161,10 +161,10 @@ def _verbs_of_step(workflow: Workflow, step: Step | None) -> list[Verb]:
 
 
 def _by_layer(steps: list[Step]) -> list[dict[str, int]]:
-    depth = levels({one.name: one.depends_on for one in steps})
+    depth = levels({step.name: step.depends_on for step in steps})
     counts: dict[int, Counter[str]] = {}
-    for one in steps:
-        counts.setdefault(depth[one.name], Counter())[str(one.state)] += 1
+    for step in steps:
+        counts.setdefault(depth[step.name], Counter())[str(step.state)] += 1
     return [dict(counts[level].most_common()) for level in sorted(counts)]
 
 
@@ -185,5 +185,5 @@ async def preview_workflow(request: Request, workflow_id: UUID, verb: str) -> Re
 async def _target(request: Request, workflow_id: UUID, verb: str) -> tuple[Noun, tuple[Any, ...]]:
     if any(verb == known.name for known in verbs_of("workflow")):
         return "workflow", (workflow_id,)
-    given = await forms.read(request)
-    return "step", (workflow_id, given.get("step", ""))
+    form = await forms.read(request)
+    return "step", (workflow_id, form.get("step", ""))
