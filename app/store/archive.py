@@ -35,25 +35,45 @@ from app.store.tables import PARTITIONED
 _CLOCKS_DIFFER = timedelta(hours=1)
 _MISMATCH = "RM001"
 _CATALOGUE = """
-select p.relname::text, c.relname::text, pg_get_expr(c.relpartbound, c.oid), pg_total_relation_size(c.oid)
-  from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
- where p.relnamespace = to_regnamespace('remand') and p.relname = any(%s)
+select parent.relname::text, period.relname::text, pg_get_expr(period.relpartbound, period.oid),
+       pg_total_relation_size(period.oid)
+  from pg_inherits inherited
+  join pg_class period on period.oid = inherited.inhrelid
+  join pg_class parent on parent.oid = inherited.inhparent
+ where parent.relnamespace = to_regnamespace('remand')
+   and parent.relname = any(%s)
 """
 _LOOK = """
 with open_letters as materialized (
-  select distinct d.workflow_id from remand.dead_letters d
-   where d.status in ('pending', 'investigating') and d.workflow_id >= %(begin)s and d.workflow_id < %(end)s),
+  select distinct letter.workflow_id
+    from remand.dead_letters letter
+   where letter.status in ('pending', 'investigating')
+     and letter.workflow_id >= %(begin)s
+     and letter.workflow_id < %(end)s),
 judged as materialized (
-  select f.id, coalesce(
-           remand.archive_verdict(f.state, f.template_id, f.state_since, f.restored_at, %(cutoff)s, %(kept)s),
-           case when l.workflow_id is not null then 'letter' end) why
-    from remand.{table} f left join open_letters l on l.workflow_id = f.id
-   where f.id >= %(begin)s and f.id < %(end)s)
-select (select coalesce(jsonb_object_agg(coalesce(c.why, 'go'), c.n), '{{}}')
-          from (select why, count(*) n from judged group by why) c),
-       array(select j.id from judged j where j.why is not null limit %(most)s),
-       (select count(*) from remand.audit_log a
-         where a.id >= %(audited_from)s and a.workflow_id >= %(begin)s and a.workflow_id < %(end)s)
+  select workflow.id,
+         coalesce(
+           remand.archive_verdict(
+             workflow.state, workflow.template_id, workflow.state_since, workflow.restored_at, %(cutoff)s,
+             %(kept)s),
+           case when open_letters.workflow_id is not null then 'letter' end) as why
+    from remand.{table} workflow
+    left join open_letters on open_letters.workflow_id = workflow.id
+   where workflow.id >= %(begin)s
+     and workflow.id < %(end)s)
+select (select coalesce(jsonb_object_agg(coalesce(counted.why, 'go'), counted.workflows), '{{}}')
+          from (select judged.why, count(*) as workflows
+                  from judged
+                 group by judged.why) counted),
+       array(select judged.id
+               from judged
+              where judged.why is not null
+              limit %(most)s),
+       (select count(*)
+          from remand.audit_log entry
+         where entry.id >= %(audited_from)s
+           and entry.workflow_id >= %(begin)s
+           and entry.workflow_id < %(end)s)
 """
 _HAND_OVER = "select outcome, lock_ms, stayed from remand.archive_period(%s, %s, %s, %s::uuid[], %s, %s, %s)"
 _HAND_BACK = "select outcome, lock_ms, stayed from remand.restore_period(%s, %s, %s, %s)"
@@ -151,7 +171,13 @@ def archived_periods(database: Database) -> list[Archived]:
 def is_spilled(database: Database, period: Period) -> bool:
     """Tell whether the archive's default tables hold workflows of this period: it cannot be made then."""
     [(found,)] = database.call(
-        "select exists (select from remand.workflows_archive_default a where a.id >= %s and a.id < %s)",
+        """
+        select exists (
+          select
+            from remand.workflows_archive_default workflow
+           where workflow.id >= %s
+             and workflow.id < %s)
+        """,
         (first_id_at(period.starts_at), first_id_at(period.ends_at)),
     )
     return bool(found)
@@ -186,12 +212,20 @@ def look(database: Database, period: Period, rule: Rule, most: int, now: datetim
 def count_default(database: Database, between: Between, rule: Rule) -> int:
     """Count the workflows of the live default partition that may go. Transaction: own."""
     [(counted,)] = database.call(
-        "select count(*) from remand.workflows_default f"
-        " where f.id > %s and f.id < least(%s, remand.uuid7_floor(%s)) and"
-        " remand.archive_verdict(f.state, f.template_id, f.state_since, f.restored_at, %s, %s::text[])"
-        " is null"
-        " and not exists (select from remand.dead_letters d where d.workflow_id = f.id"
-        " and d.status in ('pending', 'investigating'))",
+        """
+        select count(*)
+          from remand.workflows_default workflow
+         where workflow.id > %s
+           and workflow.id < least(%s, remand.uuid7_floor(%s))
+           and remand.archive_verdict(
+                 workflow.state, workflow.template_id, workflow.state_since, workflow.restored_at, %s,
+                 %s::text[]) is null
+           and not exists (
+                 select
+                   from remand.dead_letters letter
+                  where letter.workflow_id = workflow.id
+                    and letter.status in ('pending', 'investigating'))
+        """,
         (*between, rule.cutoff, rule.cutoff, list(rule.kept)),
     )
     found: int = counted
@@ -218,8 +252,10 @@ def sums_of(connection: Connection, tables: Sequence[str]) -> Sums:
 def size(database: Database, tables: Sequence[str]) -> int:
     """Return the bytes of some tables, with indexes and TOAST. Transaction: own."""
     found: int = database.call(
-        "select coalesce(sum(pg_total_relation_size(to_regclass('remand.' || t))), 0)::bigint"
-        " from unnest(%s::text[]) t",
+        """
+        select coalesce(sum(pg_total_relation_size(to_regclass('remand.' || named.name))), 0)::bigint
+          from unnest(%s::text[]) named(name)
+        """,
         (list(tables),),
     )[0][0]
     return found
@@ -387,10 +423,17 @@ def move_batch(
 def due_of(database: Database, partition: str, between: Between, rule: Rule, limit: int) -> list[UUID]:
     """Return the first workflows of a live partition that a batch may move. Transaction: own; no lock."""
     rows = database.call(
-        f"select flow.id from remand.workflows_{partition} flow"
-        " where flow.id > %s and flow.id < least(%s, remand.uuid7_floor(%s))"
-        " and remand.archive_verdict(flow.state, flow.template_id, flow.state_since, flow.restored_at,"
-        " %s, %s::text[]) is null order by flow.id limit %s",
+        f"""
+        select workflow.id
+          from remand.workflows_{partition} workflow
+         where workflow.id > %s
+           and workflow.id < least(%s, remand.uuid7_floor(%s))
+           and remand.archive_verdict(
+                 workflow.state, workflow.template_id, workflow.state_since, workflow.restored_at, %s,
+                 %s::text[]) is null
+         order by workflow.id
+         limit %s
+        """,
         (*between, rule.cutoff, rule.cutoff, list(rule.kept), limit),
     )
     return [row[0] for row in rows]

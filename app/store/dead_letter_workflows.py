@@ -19,39 +19,56 @@ _LOCK_QUEUE = sa.text(
 # nor a failure, nor a result on its way, the workflow stands still for ever: then the first step that waits.
 _FRONT = sa.text("""
 with live as (
-  select s.*, s.state not in ('pending', 'error', 'enqueued_for_orchestration')
-              or (s.state = 'pending' and s.open_parents = 0) front
-    from remand.steps s
-   where s.workflow_id = any(:ids) and s.state not in ('complete', 'cancelled', 'resolved_manually')),
-told as (
-  select l.*, bool_or(l.front or l.state <> 'pending') over (partition by l.workflow_id) moves,
-         row_number() over (partition by l.workflow_id order by l.position) place from live l)
-select t.workflow_id, t.name, t.attempt, t.failures, t.lost_attempts, f.template_id, t.handler, t.queue,
-       t.worker, t.failing_since
-  from told t join remand.workflows f on f.id = t.workflow_id
- where t.front or (not t.moves and t.place = 1) order by t.workflow_id, t.position
+  select step.*,
+         step.state not in ('pending', 'error', 'enqueued_for_orchestration')
+           or (step.state = 'pending' and step.open_parents = 0) as front
+    from remand.steps step
+   where step.workflow_id = any(:ids)
+     and step.state not in ('complete', 'cancelled', 'resolved_manually')),
+placed as (
+  select live.*,
+         bool_or(live.front or live.state <> 'pending') over (partition by live.workflow_id) as moves,
+         row_number() over (partition by live.workflow_id order by live.position) as place
+    from live)
+select placed.workflow_id, placed.name, placed.attempt, placed.failures, placed.lost_attempts,
+       workflow.template_id, placed.handler, placed.queue, placed.worker, placed.failing_since
+  from placed
+  join remand.workflows workflow on workflow.id = placed.workflow_id
+ where placed.front
+    or (not placed.moves and placed.place = 1)
+ order by placed.workflow_id, placed.position
 """)
 _EXPIRED = sa.text("""
-select id from remand.workflows
+select id
+  from remand.workflows
  where expires_at <= :now
    and id <> all(cast(:but as uuid[]))
    and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
- order by expires_at limit :limit
+ order by expires_at
+ limit :limit
 """)
 _LOCK = sa.text("""
-select id from remand.workflows
- where id = any(:ids) and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
+select id
+  from remand.workflows
+ where id = any(:ids)
+   and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
    and (cast(:now as timestamptz) is null or expires_at <= :now)
- order by id for update skip locked
+ order by id
+   for update skip locked
 """)
 
 _STILL = sa.text("""
-select f.id from remand.workflows f
- where f.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies') and f.hold is null
-   and f.error_steps = 0
-   and f.id <> all(cast(:but as uuid[]))
-   and (cast(:ids as uuid[]) is null or f.id = any(:ids))
-   and not exists (select from remand.run_queue q where q.workflow_id = f.id)
+select workflow.id
+  from remand.workflows workflow
+ where workflow.state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
+   and workflow.hold is null
+   and workflow.error_steps = 0
+   and workflow.id <> all(cast(:but as uuid[]))
+   and (cast(:ids as uuid[]) is null or workflow.id = any(:ids))
+   and not exists (
+         select
+           from remand.run_queue queued
+          where queued.workflow_id = workflow.id)
  limit :limit
 """)
 

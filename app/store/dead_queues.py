@@ -18,25 +18,39 @@ from app.store.tables import dead_letters, dead_queues, queue_settings, template
 
 _LOCK = "hashtextextended('remand.dead_queues', 0)"
 _PLACES = sa.text("""
-select u.n, d.name
-  from unnest(cast(:queues as text[]), cast(:named as text[])) with ordinality u(queue, named, n)
-  left join remand.queue_settings s on s.queue = u.queue
-  join remand.dead_queues d on d.name = coalesce(u.named, s.dead_queue, :otherwise)
- order by d.name for key share of d
+select wanted.place, dead_queue.name
+  from unnest(cast(:queues as text[]), cast(:named as text[]))
+         with ordinality wanted(queue, named, place)
+  left join remand.queue_settings setting on setting.queue = wanted.queue
+  join remand.dead_queues dead_queue
+    on dead_queue.name = coalesce(wanted.named, setting.dead_queue, :otherwise)
+ order by dead_queue.name
+   for key share of dead_queue
 """)
 _LISTED = """
-select q.name, q.description, q.size_limit, q.created_at, q.created_by,
-       array(select s.queue from remand.queue_settings s where s.dead_queue = q.name order by 1) queues,
-       (select count(*) from remand.dead_letters d
-         where d.dead_queue = q.name and d.status in ('pending', 'investigating')) open
-  from remand.dead_queues q where %(name)s::text is null or q.name = %(name)s order by q.name
+select dead_queue.name, dead_queue.description, dead_queue.size_limit, dead_queue.created_at,
+       dead_queue.created_by,
+       array(select setting.queue
+               from remand.queue_settings setting
+              where setting.dead_queue = dead_queue.name
+              order by 1) as queues,
+       (select count(*)
+          from remand.dead_letters letter
+         where letter.dead_queue = dead_queue.name
+           and letter.status in ('pending', 'investigating')) as open
+  from remand.dead_queues dead_queue
+ where %(name)s::text is null
+    or dead_queue.name = %(name)s
+ order by dead_queue.name
 """
 # The newest version of each template: what is submitted without a version.
 _NAMED_BY = sa.text("""
-select x.namespace || '/' || x.name || ':' || x.version
-  from (select distinct on (t.namespace, t.name) t.* from remand.templates t
-         order by t.namespace, t.name, t.id desc) x
- where x.definition #>> '{dead_letters,queue}' = :name order by 1
+select newest.namespace || '/' || newest.name || ':' || newest.version
+  from (select distinct on (template.namespace, template.name) template.*
+          from remand.templates template
+         order by template.namespace, template.name, template.id desc) newest
+ where newest.definition #>> '{dead_letters,queue}' = :name
+ order by 1
 """)
 
 
@@ -184,5 +198,5 @@ def places(connection: Connection, wanted: Sequence[tuple[str | None, str]], oth
         "named": [named for named, _ in wanted],
         "otherwise": otherwise,
     }
-    found = {row.n: row.name for row in connection.execute(_PLACES, given)}
+    found = {row.place: row.name for row in connection.execute(_PLACES, given)}
     return [found.get(place, otherwise) for place in range(1, len(wanted) + 1)]

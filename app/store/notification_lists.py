@@ -21,17 +21,25 @@ from app.store.tables import notification_targets, notifications
 T = TypeVar("T", bound=HasId)
 _PRUNED = 5000
 _GROWN = """
-with g as materialized (
-  select g.*, g.reopenings || ':' || rpad('1', length(g.open_letters::text), '0') occurrence
-    from remand.dead_letter_groups g
-   where g.state in ('open', 'investigating') and g.open_letters >= :least
-   order by g.open_letters desc, g.id desc limit :limit)
-select g.id, g.namespace || '/' || g.template || ':' || g.version as ref, g.step, g.error_class,
-       g.open_letters, g.occurrence
-  from g
- where not exists (select from remand.notifications n
-                    where n.target = any(:targets) and n.kind = 'group_grew'
-                      and n.subject_id = g.id::text and n.occurrence = g.occurrence)
+with large as materialized (
+  select letter_group.*,
+         letter_group.reopenings || ':' || rpad('1', length(letter_group.open_letters::text), '0')
+           as occurrence
+    from remand.dead_letter_groups letter_group
+   where letter_group.state in ('open', 'investigating')
+     and letter_group.open_letters >= :least
+   order by letter_group.open_letters desc, letter_group.id desc
+   limit :limit)
+select large.id, large.namespace || '/' || large.template || ':' || large.version as ref, large.step,
+       large.error_class, large.open_letters, large.occurrence
+  from large
+ where not exists (
+         select
+           from remand.notifications notification
+          where notification.target = any(:targets)
+            and notification.kind = 'group_grew'
+            and notification.subject_id = large.id::text
+            and notification.occurrence = large.occurrence)
 """
 
 
@@ -108,13 +116,20 @@ def standings(database: Database, names: Sequence[str]) -> list[TargetStatus]:
         TargetStatus,
         """
         with counted as (
-          select target, count(*) filter (where state = 'pending') pending,
-                 count(*) filter (where state = 'given_up') given_up
-            from remand.notifications where state in ('pending', 'given_up') group by target)
-        select n.name, coalesce(c.pending, 0) pending, coalesce(c.given_up, 0) given_up,
-               coalesce(t.failures, 0) failures, t.next_at, t.sent_at
-          from (select unnest(%s::text[]) union select target from counted) n (name)
-          left join counted c on c.target = n.name left join remand.notification_targets t on t.name = n.name
+          select target,
+                 count(*) filter (where state = 'pending') as pending,
+                 count(*) filter (where state = 'given_up') as given_up
+            from remand.notifications
+           where state in ('pending', 'given_up')
+           group by target)
+        select named.name,
+               coalesce(counted.pending, 0) as pending,
+               coalesce(counted.given_up, 0) as given_up,
+               coalesce(target.failures, 0) as failures,
+               target.next_at, target.sent_at
+          from (select unnest(%s::text[]) union select counted.target from counted) named(name)
+          left join counted on counted.target = named.name
+          left join remand.notification_targets target on target.name = named.name
          order by 1
         """,
         (list(names),),
@@ -161,9 +176,13 @@ def failing_sweeps(connection: sa.Connection, failures: int, since: datetime) ->
     """Return the sweeps that failed so often in a row, and since before then. Transaction: joins."""
     rows = connection.execute(
         sa.text(
-            "select name, failing_since since, failures_in_a_row failures, last_error error"
-            " from remand.sweep_runs"
-            " where failures_in_a_row >= :failures and failing_since <= :since order by name"
+            """
+            select name, failing_since as since, failures_in_a_row as failures, last_error as error
+              from remand.sweep_runs
+             where failures_in_a_row >= :failures
+               and failing_since <= :since
+             order by name
+            """
         ),
         {"failures": failures, "since": since},
     )
@@ -175,9 +194,20 @@ def prune(database: Database, before: datetime) -> int:
     deleted = 0
     while True:
         rows = database.call(
-            "with old as (delete from remand.notifications where id in ("
-            " select id from remand.notifications where created_at < %s order by created_at limit %s"
-            " for update skip locked) returning 1) select count(*) from old",
+            """
+            with old as (
+              delete from remand.notifications
+               where id in (
+                       select id
+                         from remand.notifications
+                        where created_at < %s
+                        order by created_at
+                        limit %s
+                          for update skip locked)
+              returning 1)
+            select count(*)
+              from old
+            """,
             (before, _PRUNED),
         )
         count = int(rows[0][0])

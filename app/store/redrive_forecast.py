@@ -100,8 +100,11 @@ def newest_versions(connection: Connection) -> dict[tuple[str, str], str]:
     """Return the newest version of each template. Transaction: joins."""
     rows = connection.execute(
         sa.text(
-            "select distinct on (namespace, name) namespace, name, version from remand.templates"
-            " order by namespace, name, id desc"
+            """
+            select distinct on (namespace, name) namespace, name, version
+              from remand.templates
+             order by namespace, name, id desc
+            """
         )
     )
     return {(row[0], row[1]): row[2] for row in rows}
@@ -114,10 +117,14 @@ def gated_steps(connection: Connection) -> dict[tuple[str, str, str, str], str]:
     """
     rows = connection.execute(
         sa.text(
-            "select t.namespace, t.name, t.version, s.name, b.name from remand.breakers b"
-            " join remand.template_steps s on s.dependency = b.name"
-            " join remand.templates t on t.id = s.template_id"
-            " where b.state <> 'closed' or b.releasing_since is not null"
+            """
+            select template.namespace, template.name, template.version, step.name, breaker.name
+              from remand.breakers breaker
+              join remand.template_steps step on step.dependency = breaker.name
+              join remand.templates template on template.id = step.template_id
+             where breaker.state <> 'closed'
+                or breaker.releasing_since is not null
+            """
         )
     )
     return {(row[0], row[1], row[2], row[3]): row[4] for row in rows}
@@ -137,39 +144,70 @@ def paused_templates(connection: Connection) -> set[tuple[str, str]]:
 
 _KINDS = """
 with waiting as (
-  select d.id, d.group_id, d.namespace, d.template, d.version, d.step, d.queue,
-         d.closed_at is not null closed,
-         d.closed_at is null and d.claimed_by is not null and d.claimed_by <> :by claimed
-    from remand.redrive_items i join remand.dead_letters d on d.id = i.letter_id
-   where i.redrive_id = :id and i.state = 'waiting')
-select w.group_id, w.namespace, w.template, w.version, w.step, w.queue, count(*) letters,
-       count(*) filter (where w.closed) closed, count(*) filter (where w.claimed) claimed,
-       (array_agg(w.id))[1] example, (array_agg(w.id) filter (where w.claimed))[1] claimed_example,
-       (array_agg(w.id) filter (where w.closed))[1] closed_example, min(g.error_class) error_class,
-       min(g.message) message
-  from waiting w join remand.dead_letter_groups g on g.id = w.group_id
- group by 1, 2, 3, 4, 5, 6 order by 7 desc, 1
+  select letter.id, letter.group_id, letter.namespace, letter.template, letter.version, letter.step,
+         letter.queue,
+         letter.closed_at is not null as closed,
+         letter.closed_at is null and letter.claimed_by is not null and letter.claimed_by <> :by as claimed
+    from remand.redrive_items item
+    join remand.dead_letters letter on letter.id = item.letter_id
+   where item.redrive_id = :id
+     and item.state = 'waiting')
+select waiting.group_id, waiting.namespace, waiting.template, waiting.version, waiting.step, waiting.queue,
+       count(*) as letters,
+       count(*) filter (where waiting.closed) as closed,
+       count(*) filter (where waiting.claimed) as claimed,
+       (array_agg(waiting.id))[1] as example,
+       (array_agg(waiting.id) filter (where waiting.claimed))[1] as claimed_example,
+       (array_agg(waiting.id) filter (where waiting.closed))[1] as closed_example,
+       min(letter_group.error_class) as error_class,
+       min(letter_group.message) as message
+  from waiting
+  join remand.dead_letter_groups letter_group on letter_group.id = waiting.group_id
+ group by 1, 2, 3, 4, 5, 6
+ order by 7 desc, 1
 """
 _SAMPLE = """
-select d.id letter_id, d.namespace || '/' || d.template ref, f.id is null gone, f.input,
-       f.paused_at is not null paused,
-       f.identity_key is not null and exists (
-         select from remand.identities y where y.namespace = d.namespace and y.name = d.template
-            and y.key = f.identity_key and y.workflow_id <> f.id) identity_taken
-  from remand.redrive_items i join remand.dead_letters d on d.id = i.letter_id
-  left join remand.workflows f on f.id = d.workflow_id
- where i.redrive_id = :id and i.state = 'waiting' and i.position % :every = 0
+select letter.id as letter_id,
+       letter.namespace || '/' || letter.template as ref,
+       workflow.id is null as gone,
+       workflow.input,
+       workflow.paused_at is not null as paused,
+       workflow.identity_key is not null and exists (
+         select
+           from remand.identities identity
+          where identity.namespace = letter.namespace
+            and identity.name = letter.template
+            and identity.key = workflow.identity_key
+            and identity.workflow_id <> workflow.id) as identity_taken
+  from remand.redrive_items item
+  join remand.dead_letters letter on letter.id = item.letter_id
+  left join remand.workflows workflow on workflow.id = letter.workflow_id
+ where item.redrive_id = :id
+   and item.state = 'waiting'
+   and item.position % :every = 0
 """
 _ENDED = """
-select g.id, count(*) filter (where x.done and not x.again), count(*) filter (where x.again)
-  from unnest(cast(:groups as uuid[])) g(id), lateral (
-    select exists (select from remand.dead_letters n where n.workflow_id = d.workflow_id and n.step = d.step
-                      and n.opened_at >= d.closed_at and n.id <> d.id) again,
-           (select s.state in ('complete', 'resolved_manually') from remand.steps s
-             where s.workflow_id = d.workflow_id and s.name = d.step) done
-      from (select l.id, l.workflow_id, l.step, l.closed_at from remand.dead_letters l
-             where l.group_id = g.id and l.status = 'requeued' order by l.id desc limit :newest) d) x
- group by g.id
+select asked.id,
+       count(*) filter (where ending.done and not ending.again),
+       count(*) filter (where ending.again)
+  from unnest(cast(:groups as uuid[])) asked(id),
+       lateral (select letter.id, letter.workflow_id, letter.step, letter.closed_at
+                  from remand.dead_letters letter
+                 where letter.group_id = asked.id
+                   and letter.status = 'requeued'
+                 order by letter.id desc
+                 limit :newest) requeued,
+       lateral (select exists (select
+                                 from remand.dead_letters later
+                                where later.workflow_id = requeued.workflow_id
+                                  and later.step = requeued.step
+                                  and later.opened_at >= requeued.closed_at
+                                  and later.id <> requeued.id) as again,
+                       (select step.state in ('complete', 'resolved_manually')
+                          from remand.steps step
+                         where step.workflow_id = requeued.workflow_id
+                           and step.name = requeued.step) as done) ending
+ group by asked.id
 """
 _ELSEWHERE = """
 with other as materialized (
@@ -191,10 +229,17 @@ select found.id redrive_id, found.started_by as by, found.state, count(*) letter
  order by 4 desc, 1
 """
 _AT_REST = """
-select q.name, case when p.queue is not null then format('queue %s is paused by %s', q.name, p.by)
-                    else format('no live worker consumes queue %s', q.name) end
-  from unnest(cast(:queues as text[])) q(name) left join remand.pauses p on p.queue = q.name
- where p.queue is not null
-    or not exists (select from remand.workers w where w.stopped_at is null and w.heartbeat_at >= :since
-                      and q.name = any(w.queues))
+select asked.name,
+       case when pause.queue is not null then format('queue %s is paused by %s', asked.name, pause.by)
+            else format('no live worker consumes queue %s', asked.name)
+       end
+  from unnest(cast(:queues as text[])) asked(name)
+  left join remand.pauses pause on pause.queue = asked.name
+ where pause.queue is not null
+    or not exists (
+         select
+           from remand.workers worker
+          where worker.stopped_at is null
+            and worker.heartbeat_at >= :since
+            and asked.name = any(worker.queues))
 """

@@ -17,55 +17,82 @@ from app.domain.staleness import Health, Lifecycle, StaleAction, Why
 from app.domain.states import WorkflowState
 from app.store.sweeping import Limits
 
-_COLUMNS = """
-select s.workflow_id, t.namespace, t.name as template, t.version, s.state, s.created_at, s.born_at,
-       s.sign_at, s.queue, s.health, s.why, s.since, s.stale_at, s.action, s.takes_out
-  from remand.staleness({ids}, cast(:settings as jsonb), :now) s
-  join remand.templates t on t.id = s.template_id
+_JUDGED = "remand.staleness({ids}, cast(:settings as jsonb), :now) judged"
+_WHOLE = f"""
+select judged.workflow_id, template.namespace, template.name as template, template.version, judged.state,
+       judged.created_at, judged.born_at, judged.sign_at, judged.queue, judged.health, judged.why,
+       judged.since, judged.stale_at, judged.action, judged.takes_out
+  from {_JUDGED}
+  join remand.templates template on template.id = judged.template_id
 """
-_JUDGED = "remand.staleness({0}, cast(:settings as jsonb), :now) s"
+_IDS = f"""
+select judged.workflow_id
+  from {_JUDGED}
+"""
 _CANDIDATES = "array(select remand.stale_candidates(cast(:settings as jsonb), :now, false))"
 _UNWARNED = "array(select remand.stale_candidates(cast(:settings as jsonb), :now, true, true))"
-_OLDEST_FIRST = " order by s.stale_at, s.workflow_id"
-_TAKES_OUT = f" where s.takes_out{_OLDEST_FIRST}"
+_LONGEST = "array(select remand.stale_shown(cast(:settings as jsonb), :now, :oldest))"
+_TAKES_OUT = """
+ where judged.takes_out
+ order by judged.stale_at, judged.workflow_id
+"""
 # Soon stale or stale, and without a good reason to wait.
-_WARNS = (
-    " where s.health <> 'healthy' and s.why in ('worker_unavailable', 'lifetime', 'state')" + _OLDEST_FIRST
-)
-_LIMIT = " limit :limit"
-_STALE = sa.text(_COLUMNS.format(ids=_CANDIDATES) + _TAKES_OUT + f"{_LIMIT} offset :skip")
-_STALE_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_CANDIDATES)}{_TAKES_OUT}{_LIMIT}")
-_UNWARNED_IDS = sa.text(f"select s.workflow_id from {_JUDGED.format(_UNWARNED)}{_WARNS}{_LIMIT}")
-_WARNINGS = sa.text(_COLUMNS.format(ids=":ids") + _WARNS)
-_SHOWN = sa.text(
-    _COLUMNS.format(ids="array(select remand.stale_shown(cast(:settings as jsonb), :now, :oldest))")
-    + " where s.health = any(:healths)"
-    " order by case s.health when 'stale' then 0 when 'warning' then 1 else 2 end, s.stale_at, s.workflow_id"
-    " limit :limit offset :skip"
-)
-_OF = sa.text(_COLUMNS.format(ids=":ids"))
+_WARNS = """
+ where judged.health <> 'healthy'
+   and judged.why in ('worker_unavailable', 'lifetime', 'state')
+ order by judged.stale_at, judged.workflow_id
+"""
+_SHOWS = """
+ where judged.health = any(:healths)
+ order by case judged.health when 'stale' then 0 when 'warning' then 1 else 2 end, judged.stale_at,
+       judged.workflow_id
+"""
+_STALE = sa.text(_WHOLE.format(ids=_CANDIDATES) + _TAKES_OUT + " limit :limit offset :skip")
+_STALE_IDS = sa.text(_IDS.format(ids=_CANDIDATES) + _TAKES_OUT + " limit :limit")
+_UNWARNED_IDS = sa.text(_IDS.format(ids=_UNWARNED) + _WARNS + " limit :limit")
+_WARNINGS = sa.text(_WHOLE.format(ids=":ids") + _WARNS)
+_SHOWN = sa.text(_WHOLE.format(ids=_LONGEST) + _SHOWS + " limit :limit offset :skip")
+_OF = sa.text(_WHOLE.format(ids=":ids"))
 _UNHEARD_STEPS = sa.text("""
-with work as (select q.workflow_id, q.step, q.queue from remand.run_queue q
-               where q.workflow_id = any(:ids) and q.phase in ('ready', 'failed'))
-select w.workflow_id, w.step, w.queue
-  from work w
-  join remand.queue_liveness(array(select distinct y.queue from work y), cast(:settings as jsonb), :now) k
-    on k.queue = w.queue and not k.heard and not k.paused
+with work as (
+  select queued.workflow_id, queued.step, queued.queue
+    from remand.run_queue queued
+   where queued.workflow_id = any(:ids)
+     and queued.phase in ('ready', 'failed'))
+select work.workflow_id, work.step, work.queue
+  from work
+  join remand.queue_liveness(array(select distinct work.queue from work), cast(:settings as jsonb), :now)
+         liveness
+    on liveness.queue = work.queue
+   and not liveness.heard
+   and not liveness.paused
 """)
 _LOCK = sa.text("""
-select id from remand.workflows
- where id = any(:ids) and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
- order by id for update skip locked
+select id
+  from remand.workflows
+ where id = any(:ids)
+   and state in ('steps_in_process', 'waiting_for_retry', 'waiting_for_dependencies')
+ order by id
+   for update skip locked
 """)
 _WARN = sa.text("""
-update remand.workflows f set stale_warned_at = :now
-  from (select id from remand.workflows where id = any(:ids) and stale_warned_at is null
-         order by id for update skip locked) x
- where f.id = x.id returning f.id
+update remand.workflows workflow
+   set stale_warned_at = :now
+  from (select workflows.id
+          from remand.workflows
+         where workflows.id = any(:ids)
+           and workflows.stale_warned_at is null
+         order by workflows.id
+           for update skip locked) unwarned
+ where workflow.id = unwarned.id
+returning workflow.id
 """)
 _REMEMBER = sa.text("""
-insert into remand.staleness_settings as s (single, settings) values (true, cast(:settings as jsonb))
-on conflict (single) do update set settings = excluded.settings where s.settings <> excluded.settings
+insert into remand.staleness_settings as setting (single, settings)
+values (true, cast(:settings as jsonb))
+on conflict (single) do update
+   set settings = excluded.settings
+ where setting.settings <> excluded.settings
 """)
 
 

@@ -10,36 +10,61 @@ from app.store.session import Database
 
 _WAITING_QUEUES = """
 with recursive ready as (
-  (select queue from remand.run_queue where phase = 'ready' order by queue limit 1)
+  (select first.queue
+     from remand.run_queue first
+    where first.phase = 'ready'
+    order by first.queue
+    limit 1)
   union all
-  select (select q.queue from remand.run_queue q
-           where q.phase = 'ready' and q.queue > r.queue order by q.queue limit 1)
-    from ready r where r.queue is not null),
+  select (select next.queue
+            from remand.run_queue next
+           where next.phase = 'ready'
+             and next.queue > ready.queue
+           order by next.queue
+           limit 1)
+    from ready
+   where ready.queue is not null),
 failed as (
-  (select queue from remand.run_queue where phase = 'failed' order by queue limit 1)
+  (select first.queue
+     from remand.run_queue first
+    where first.phase = 'failed'
+    order by first.queue
+    limit 1)
   union all
-  select (select q.queue from remand.run_queue q
-           where q.phase = 'failed' and q.queue > f.queue order by q.queue limit 1)
-    from failed f where f.queue is not null)
-select queue from (select queue from ready union select queue from failed) w
- where queue is not null and queue not in (select p.queue from remand.pauses p)
+  select (select next.queue
+            from remand.run_queue next
+           where next.phase = 'failed'
+             and next.queue > failed.queue
+           order by next.queue
+           limit 1)
+    from failed
+   where failed.queue is not null)
+select waiting.queue
+  from (select ready.queue from ready union select failed.queue from failed) waiting
+ where waiting.queue is not null
+   and waiting.queue not in (select pause.queue from remand.pauses pause)
 """
 _ORPHANS = """
 with alive as materialized (
-  select id, hostname from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
-select q.workflow_id, q.step, q.attempt, q.worker, coalesce(w.hostname, 'unknown') hostname,
-       case when a.id is null then 'gone' else 'lease' end cause
-  from remand.run_queue q left join alive a on a.id = q.worker left join remand.workers w on w.id = q.worker
- where q.phase = 'claimed'
-   and (a.id is null or q.lease_until < coalesce(%(now)s, clock_timestamp()))
+  select id, hostname
+    from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
+select queued.workflow_id, queued.step, queued.attempt, queued.worker,
+       coalesce(worker.hostname, 'unknown') as hostname,
+       case when alive.id is null then 'gone' else 'lease' end as cause
+  from remand.run_queue queued
+  left join alive on alive.id = queued.worker
+  left join remand.workers worker on worker.id = queued.worker
+ where queued.phase = 'claimed'
+   and (alive.id is null or queued.lease_until < coalesce(%(now)s, clock_timestamp()))
    and clock_timestamp() >= pg_postmaster_start_time() + make_interval(secs => %(pause)s)
  limit %(limit)s
 """
 _GONE = """
-update remand.workers w set stopped_at = coalesce(%(now)s, clock_timestamp())
- where w.stopped_at is null
-   and w.id not in (select id from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
-returning w.id, w.hostname, w.heartbeat_at
+update remand.workers worker
+   set stopped_at = coalesce(%(now)s, clock_timestamp())
+ where worker.stopped_at is null
+   and worker.id not in (select id from remand.live_workers(%(gone)s, %(silent)s, %(pause)s, %(now)s))
+returning worker.id, worker.hostname, worker.heartbeat_at
 """
 
 
@@ -81,8 +106,13 @@ def waiting_queues(database: Database) -> list[str]:
 def heard_queues(database: Database, limits: Limits, clock: Clock) -> set[str]:
     """Return the queues, but for paused ones, that some live worker consumes. Transaction: own."""
     rows = database.call(
-        "select unnest(queues) from remand.live_workers(%s, %s, %s, %s)"
-        " except select queue from remand.pauses",
+        """
+        select unnest(queues)
+          from remand.live_workers(%s, %s, %s, %s)
+        except
+        select queue
+          from remand.pauses
+        """,
         (limits.gone, limits.silent, limits.pause, clock.fixed()),
     )
     return {row[0] for row in rows}
@@ -105,8 +135,13 @@ def waiting_workflows(database: Database, phase: str, limit: int = 20_000) -> li
 def gated_workflows(database: Database, limit: int = 20_000) -> list[UUID]:
     """Return the workflows that a breaker holds, has let through or is about to hold. Transaction: own."""
     rows = database.call(
-        "select distinct workflow_id from remand.run_queue"
-        " where gate is not null or dependency = any(array(select remand.gating_breakers())) limit %s",
+        """
+        select distinct workflow_id
+          from remand.run_queue
+         where gate is not null
+            or dependency = any(array(select remand.gating_breakers()))
+         limit %s
+        """,
         (limit,),
     )
     return [row[0] for row in rows]
