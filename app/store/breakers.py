@@ -14,23 +14,33 @@ from app.domain.breaker import Breaker, Move
 from app.domain.states import BreakerState
 from app.store.session import Database
 
-_COLUMNS = (
-    "b.name, b.state, b.state_since, b.openings, b.probe_at, b.probes_succeeded, b.releasing_since,"
-    " b.release_all, b.released_at, b.by, b.reason"
-)
-_SIZES = (
-    "(select count(*) from remand.run_queue q where q.dependency = b.name and q.gate = 'held'),"
-    "(select count(*) from remand.run_queue q where q.dependency = b.name and q.gate = 'passed')"
-)
+_COLUMNS = """
+       breaker.name, breaker.state, breaker.state_since, breaker.openings, breaker.probe_at,
+       breaker.probes_succeeded, breaker.releasing_since, breaker.release_all, breaker.released_at,
+       breaker.by, breaker.reason
+"""
+_SIZES = """
+       (select count(*)
+          from remand.run_queue queued
+         where queued.dependency = breaker.name
+           and queued.gate = 'held'),
+       (select count(*)
+          from remand.run_queue queued
+         where queued.dependency = breaker.name
+           and queued.gate = 'passed')
+"""
 # Counts from before a breaker closed belong to the outage that is over.
 _JUDGED = f"""
-select g.name, coalesce(sum(t.attempts), 0)::int, coalesce(sum(t.failures), 0)::int, {_COLUMNS}
-  from unnest(cast(:names as text[]), cast(:windows as float[])) g(name, seconds)
-  left join remand.breakers b on b.name = g.name
-  left join remand.traffic t on t.dependency = g.name
-   and t.bucket > coalesce(cast(:now as timestamptz), clock_timestamp()) - make_interval(secs => g.seconds)
-   and (b.name is null or b.state <> 'closed' or t.bucket > b.state_since)
- group by g.name, b.name
+select asked.name, coalesce(sum(traffic.attempts), 0)::int, coalesce(sum(traffic.failures), 0)::int,
+       {_COLUMNS}
+  from unnest(cast(:names as text[]), cast(:windows as float[])) asked(name, seconds)
+  left join remand.breakers breaker on breaker.name = asked.name
+  left join remand.traffic traffic
+    on traffic.dependency = asked.name
+   and traffic.bucket > coalesce(cast(:now as timestamptz), clock_timestamp())
+                        - make_interval(secs => asked.seconds)
+   and (breaker.name is null or breaker.state <> 'closed' or traffic.bucket > breaker.state_since)
+ group by asked.name, breaker.name
 """
 
 
@@ -77,8 +87,13 @@ def judged(
 def gating_breakers(database: Database) -> list[str]:
     """Return the names of the breakers that gate their dependency. Transaction: own."""
     rows = database.call(
-        "select name from remand.breakers where state <> 'closed' or releasing_since is not null"
-        " order by name"
+        """
+        select name
+          from remand.breakers
+         where state <> 'closed'
+            or releasing_since is not null
+         order by name
+        """
     )
     return [row[0] for row in rows]
 
@@ -99,8 +114,12 @@ def lock(connection: sa.Connection, name: str, *, wait: bool = True) -> Breaker 
     """
     row = connection.execute(
         sa.text(
-            f"select {_COLUMNS} from remand.breakers b where b.name = :name"
-            f" for update{'' if wait else ' skip locked'}"
+            f"""
+            select {_COLUMNS}
+              from remand.breakers breaker
+             where breaker.name = :name
+               for update {"" if wait else "skip locked"}
+            """
         ),
         {"name": name},
     ).first()
@@ -112,8 +131,10 @@ def move(connection: sa.Connection, name: str, step: Move, *, by: str, now: date
     return bool(
         connection.scalar(
             sa.text(
-                "select remand.move_breaker(:name, :from, :event, :to, :openings, :probe_at, :releasing,"
-                " :all, :by, :reason, :now)"
+                """
+                select remand.move_breaker(:name, :from, :event, :to, :openings, :probe_at, :releasing, :all,
+                                           :by, :reason, :now)
+                """
             ),
             {
                 "name": name,
@@ -136,8 +157,12 @@ def count_probes(connection: sa.Connection, name: str, succeeded: int) -> None:
     """Add to the good probes of a half-open breaker. Transaction: joins; the caller holds its row."""
     connection.execute(
         sa.text(
-            "update remand.breakers set probes_succeeded = probes_succeeded + :n"
-            " where name = :name and state = 'half_open'"
+            """
+            update remand.breakers
+               set probes_succeeded = probes_succeeded + :n
+             where name = :name
+               and state = 'half_open'
+            """
         ),
         {"name": name, "n": succeeded},
     )
@@ -151,8 +176,13 @@ def probes_out(connection: sa.Connection, name: str, queues: Sequence[str]) -> i
     return int(
         connection.scalar(
             sa.text(
-                "select count(*) from remand.run_queue where dependency = :name and gate = 'passed'"
-                " and (phase <> 'ready' or queue = any(:queues))"
+                """
+            select count(*)
+              from remand.run_queue
+             where dependency = :name
+               and gate = 'passed'
+               and (phase <> 'ready' or queue = any(:queues))
+            """
             ),
             {"name": name, "queues": list(queues)},
         )
@@ -187,8 +217,10 @@ def release_held(
     """
     row = connection.execute(
         sa.text(
-            "select released, queues from"
-            " remand.release_held(:name, :limit, :by, :now, cast(:queues as text[]))"
+            """
+            select released, queues
+              from remand.release_held(:name, :limit, :by, :now, cast(:queues as text[]))
+            """
         ),
         {
             "name": name,
@@ -213,8 +245,12 @@ def end_release(connection: sa.Connection, name: str) -> None:
     """Stop gating: everything that was held is out. Transaction: joins; the caller holds its row."""
     connection.execute(
         sa.text(
-            "update remand.breakers set releasing_since = null, release_all = false, openings = 0"
-            " where name = :name and state = 'closed'"
+            """
+            update remand.breakers
+               set releasing_since = null, release_all = false, openings = 0
+             where name = :name
+               and state = 'closed'
+            """
         ),
         {"name": name},
     )
@@ -229,7 +265,13 @@ def hold_gated(database: Database, clock: Clock, limit: int) -> int:
 def listed(database: Database, name: str | None = None) -> list[BreakerStatus]:
     """Return all breakers that ever moved, or the one of that name, by name. Transaction: own."""
     rows = database.call(
-        f"select {_COLUMNS}, {_SIZES} from remand.breakers b where %s is null or b.name = %s order by b.name",
+        f"""
+        select {_COLUMNS}, {_SIZES}
+          from remand.breakers breaker
+         where %s is null
+            or breaker.name = %s
+         order by breaker.name
+        """,
         (name, name),
     )
     return [BreakerStatus(_breaker(row[:-2]), row[-2], row[-1]) for row in rows]
@@ -239,8 +281,13 @@ def moves_of(database: Database, name: str, limit: int) -> list[PastMove]:
     """Return the last moves of a breaker, newest first. Transaction: own."""
     return database.read(
         PastMove,
-        "select from_state, event, to_state, at, by, reason from remand.breaker_moves"
-        " where name = %s order by seq desc limit %s",
+        """
+        select from_state, event, to_state, at, by, reason
+          from remand.breaker_moves
+         where name = %s
+         order by seq desc
+         limit %s
+        """,
         (name, limit),
     )
 

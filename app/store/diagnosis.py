@@ -13,19 +13,23 @@ from app.store.workers import COLUMNS, WorkerRow
 _LIVE = f"select {COLUMNS} from remand.live_workers(%s, %s, %s, %s) order by hostname, started_at"
 # The instant is read once: in a plain sub-select Postgres may read it again for each row and group.
 _WAITING = """
-with n as materialized (select coalesce(%s, clock_timestamp()) t)
-select q.queue,
-       count(*) filter (where q.phase = 'ready') as ready,
-       count(*) filter (where q.phase = 'failed') as failed,
-       count(*) filter (where q.phase = 'waiting' and q.gate is null) as waiting,
-       count(*) filter (where q.gate = 'held') as held,
-       count(*) filter (where q.phase in ('claimed', 'settling')) as claimed,
-       count(*) filter (where q.due) as due,
-       extract(epoch from q.t - min(q.due_at) filter (where q.due))::float as oldest_seconds
-  from (select r.*, n.t, r.due_at <= n.t and r.gate is distinct from 'held'
-                         and r.phase in ('ready', 'failed', 'waiting') due
-          from remand.run_queue r, n) q
- group by q.queue, q.t order by q.queue
+with clock as materialized (
+  select coalesce(%s, clock_timestamp()) as now)
+select seen.queue,
+       count(*) filter (where seen.phase = 'ready') as ready,
+       count(*) filter (where seen.phase = 'failed') as failed,
+       count(*) filter (where seen.phase = 'waiting' and seen.gate is null) as waiting,
+       count(*) filter (where seen.gate = 'held') as held,
+       count(*) filter (where seen.phase in ('claimed', 'settling')) as claimed,
+       count(*) filter (where seen.due) as due,
+       extract(epoch from seen.now - min(seen.due_at) filter (where seen.due))::float as oldest_seconds
+  from (select queued.*, clock.now,
+               queued.due_at <= clock.now
+                 and queued.gate is distinct from 'held'
+                 and queued.phase in ('ready', 'failed', 'waiting') as due
+          from remand.run_queue queued, clock) seen
+ group by seen.queue, seen.now
+ order by seen.queue
 """
 
 

@@ -40,8 +40,12 @@ def ended_lately(database: Database, since: datetime, until: datetime, stretch_s
     Transaction: own.
     """
     rows = database.call(
-        "select floor(extract(epoch from bucket) / %s)::bigint, sum(attempts)::int, sum(failures)::int"
-        " from remand.traffic where bucket >= %s group by 1",
+        """
+        select floor(extract(epoch from bucket) / %s)::bigint, sum(attempts)::int, sum(failures)::int
+          from remand.traffic
+         where bucket >= %s
+         group by 1
+        """,
         (stretch_seconds, since),
     )
     counted = {row[0]: row[1:] for row in rows}
@@ -58,10 +62,20 @@ def longest_standing(database: Database, limit: int) -> list[IdleWorkflow]:
     Transaction: own.
     """
     rows = database.call(
-        "select f.id, t.namespace || '/' || t.name || ':' || t.version, f.state, f.state_since"
-        " from unnest(%s::text[]) s(state), lateral (select x.id, x.template_id, x.state, x.state_since"
-        f" from remand.workflows x where x.state = s.state and x.{_OPEN} order by x.state_since limit %s) f"
-        " join remand.templates t on t.id = f.template_id order by f.state_since limit %s",
+        f"""
+        select oldest.id, template.namespace || '/' || template.name || ':' || template.version,
+               oldest.state, oldest.state_since
+          from unnest(%s::text[]) asked(state),
+               lateral (select workflow.id, workflow.template_id, workflow.state, workflow.state_since
+                          from remand.workflows workflow
+                         where workflow.state = asked.state
+                           and workflow.{_OPEN}
+                         order by workflow.state_since
+                         limit %s) oldest
+          join remand.templates template on template.id = oldest.template_id
+         order by oldest.state_since
+         limit %s
+        """,
         ([one for one in _LIVE if one != "blocked_by_failures"], limit, limit),
     )
     return [IdleWorkflow(row[0], row[1], WorkflowState(row[2]), row[3]) for row in rows]
@@ -70,8 +84,16 @@ def longest_standing(database: Database, limit: int) -> list[IdleWorkflow]:
 def live_by_state(database: Database, at_most: int) -> dict[WorkflowState, int]:
     """Count live workflows by state, each up to `at_most`. Transaction: own."""
     rows = database.call(
-        "select s.state, (select count(*) from (select from remand.workflows f where f.state = s.state"
-        f" and f.{_OPEN} limit %s) x) from unnest(%s::text[]) s(state)",
+        f"""
+        select asked.state,
+               (select count(*)
+                  from (select
+                          from remand.workflows workflow
+                         where workflow.state = asked.state
+                           and workflow.{_OPEN}
+                         limit %s) workflow)
+          from unnest(%s::text[]) asked(state)
+        """,
         (at_most, _LIVE),
     )
     return {WorkflowState(row[0]): row[1] for row in rows if row[1]}

@@ -34,24 +34,30 @@ TURN_SECONDS = 10.0
 """Longest wait for another such change to end; nobody waits behind that."""
 
 _CATALOGUE = """
-select p.relname::text, c.relname::text, pg_get_expr(c.relpartbound, c.oid), h.relname::text,
-       greatest(c.reltuples, 0)::bigint, pg_total_relation_size(c.oid)
-  from unnest(%s::text[]) p (relname)
-  join pg_class c on c.relname ~ ('^' || p.relname || '_[0-9]{4}_[0-9a-z_]+$') and c.relkind = 'r'
-                 and c.relnamespace = to_regnamespace('remand')
-  left join pg_inherits i on i.inhrelid = c.oid
-  left join pg_class h on h.oid = i.inhparent
- order by array_position(%s::text[], p.relname), c.relname
+select parent.relname::text, period.relname::text, pg_get_expr(period.relpartbound, period.oid),
+       holder.relname::text, greatest(period.reltuples, 0)::bigint, pg_total_relation_size(period.oid)
+  from unnest(%s::text[]) parent(relname)
+  join pg_class period
+    on period.relname ~ ('^' || parent.relname || '_[0-9]{4}_[0-9a-z_]+$')
+   and period.relkind = 'r'
+   and period.relnamespace = to_regnamespace('remand')
+  left join pg_inherits inherited on inherited.inhrelid = period.oid
+  left join pg_class holder on holder.oid = inherited.inhparent
+ order by array_position(%s::text[], parent.relname), period.relname
 """
 # The words of the partial index, so that it answers.
-_LIVE = (
-    "select '{0}', count(*) from remand.workflows_{0}"
-    " where state not in ('complete', 'error', 'cancelled', 'resolved_manually')"
-)
+_LIVE = """
+select '{0}', count(*)
+  from remand.workflows_{0}
+ where state not in ('complete', 'error', 'cancelled', 'resolved_manually')
+"""
 _DEFAULTS = """
-select p.relname::text, c.relname::text
-  from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
- where pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT' and p.relnamespace = to_regnamespace('remand')
+select parent.relname::text, period.relname::text
+  from pg_inherits inherited
+  join pg_class period on period.oid = inherited.inhrelid
+  join pg_class parent on parent.oid = inherited.inhparent
+ where pg_get_expr(period.relpartbound, period.oid) = 'DEFAULT'
+   and parent.relnamespace = to_regnamespace('remand')
 """
 _BOUNDS = re.compile(r"FOR VALUES FROM \('([0-9a-f-]{36})'\) TO \('([0-9a-f-]{36})'\)")
 
@@ -126,7 +132,7 @@ def default_rows(database: Database, ends_at: datetime) -> list[DefaultRows]:
     found: list[DefaultRows] = []
     for table in (one for one in PARTITIONED if one in known):
         some = f"select from remand.{known[table]} where {key_of(table)} {{}} %s limit {MANY + 1}"
-        counts = [f"(select count(*) from ({some.format(sign)}) n)" for sign in ("<", ">=")]
+        counts = [f"(select count(*) from ({some.format(sign)}) some)" for sign in ("<", ">=")]
         [(behind, beyond)] = database.call(f"select {', '.join(counts)}", (bound, bound))
         found.append(DefaultRows(table, behind, beyond))
     return found

@@ -41,37 +41,42 @@ class Prunable:
 
 
 _ENDED = "('complete', 'error', 'cancelled', 'resolved_manually')"
+# As a scalar sub-select: the partition is found by the id, one row at a time.
+_WORKFLOW_STATE = """
+(select workflow.state
+   from remand.workflows workflow
+  where workflow.id = old.workflow_id)
+"""
 PRUNED: Final = (
     Prunable(
-        "dead_letters", "x.closed_at", "letters_days",
-        # As a scalar sub-select: the partition is found by the id, one row at a time.
-        only="x.closed_at is not null and coalesce((select w.state from remand.workflows w"
-        f" where w.id = x.workflow_id), 'complete') in {_ENDED}",
+        "dead_letters", "old.closed_at", "letters_days",
+        only=f"old.closed_at is not null and coalesce({_WORKFLOW_STATE}, 'complete') in {_ENDED}",
     ),
     Prunable(
-        "dead_letter_groups", "greatest(x.last_at, x.state_since)", "groups_days",
-        only="x.state in ('open', 'resolved')",
-        unless="exists (select from remand.dead_letters d where d.group_id = x.id)",
+        "dead_letter_groups", "greatest(old.last_at, old.state_since)", "groups_days",
+        only="old.state in ('open', 'resolved')",
+        unless="exists (select from remand.dead_letters letter where letter.group_id = old.id)",
     ),
-    Prunable("dead_letter_hours", "x.hour", "hours_days"),
+    Prunable("dead_letter_hours", "old.hour", "hours_days"),
     Prunable(
-        "redrive_items", "r.ended_at", "redrives_days",
-        of="join remand.redrives r on r.id = x.redrive_id", only="r.ended_at is not null",
+        "redrive_items", "redrive.ended_at", "redrives_days",
+        of="join remand.redrives redrive on redrive.id = old.redrive_id",
+        only="redrive.ended_at is not null",
     ),
     Prunable(
-        "redrives", "x.ended_at", "redrives_days", only="x.ended_at is not null",
-        unless="exists (select from remand.redrive_items i where i.redrive_id = x.id)",
+        "redrives", "old.ended_at", "redrives_days", only="old.ended_at is not null",
+        unless="exists (select from remand.redrive_items item where item.redrive_id = old.id)",
     ),
-    Prunable("audit_log", "x.at", "audit_days"),
-    Prunable("sessions", "x.expires_at", "access_days"),
-    Prunable("login_codes", "x.expires_at", "access_days"),
-    Prunable("api_tokens", "coalesce(x.revoked_at, x.expires_at)", "access_days"),
-    Prunable("login_attempts", "x.at", kept_for=timedelta(days=1), only="x.account is null"),
-    Prunable("login_attempts", "x.at", kept_for=timedelta(days=90), only="x.account is not null"),
-    Prunable("workers", "x.stopped_at", "workers_days", only="x.stopped_at is not null"),
-    Prunable("breaker_moves", "x.at", "breakers_days"),
-    Prunable("unclassified", "x.last_at", "unclassified_days"),
-    Prunable("idempotency_keys", "x.at", kept_for=timedelta(days=1)),
+    Prunable("audit_log", "old.at", "audit_days"),
+    Prunable("sessions", "old.expires_at", "access_days"),
+    Prunable("login_codes", "old.expires_at", "access_days"),
+    Prunable("api_tokens", "coalesce(old.revoked_at, old.expires_at)", "access_days"),
+    Prunable("login_attempts", "old.at", kept_for=timedelta(days=1), only="old.account is null"),
+    Prunable("login_attempts", "old.at", kept_for=timedelta(days=90), only="old.account is not null"),
+    Prunable("workers", "old.stopped_at", "workers_days", only="old.stopped_at is not null"),
+    Prunable("breaker_moves", "old.at", "breakers_days"),
+    Prunable("unclassified", "old.last_at", "unclassified_days"),
+    Prunable("idempotency_keys", "old.at", kept_for=timedelta(days=1)),
 )  # fmt: skip
 STAYS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -121,8 +126,11 @@ def delete_batch(database: Database, one: Prunable, before: datetime, limit: int
         # Its own statement: what others committed until the rows were locked is seen.
         deleted = connection.execute(
             sa.text(
-                f"delete from remand.{one.table} x where x.ctid = any(cast(:found as tid[]))"
-                f" and not ({one.unless})"
+                f"""
+                delete from remand.{one.table} old
+                 where old.ctid = any(cast(:found as tid[]))
+                   and not ({one.unless})
+                """
             ),
             {"found": found},
         )
@@ -136,9 +144,13 @@ def _lock(connection: Connection, one: Prunable, before: datetime, limit: int) -
 
 def batch_query(one: Prunable) -> str:
     """Return the query that locks the oldest rows, for `:before` and `:limit`."""
-    return (
-        f"select cast(x.ctid as text) {_old(one)} order by {one.age} limit :limit for update of x skip locked"
-    )
+    return f"""
+    select cast(old.ctid as text)
+      {_old(one)}
+     order by {one.age}
+     limit :limit
+       for update of old skip locked
+    """
 
 
 def count(database: Database, one: Prunable, before: datetime, at_most: int) -> int:
@@ -165,4 +177,4 @@ def _old(one: Prunable) -> str:
 
 
 def _all(one: Prunable) -> str:
-    return f"from remand.{one.table} x {one.of} where {one.only}"
+    return f"from remand.{one.table} old {one.of} where {one.only}"

@@ -188,9 +188,13 @@ def workers_running(connection: Connection, code_version: str, alive_since: date
     """Return how many live workers run this version of the code, and how many another. Transaction: joins."""
     row = connection.execute(
         sa.text(
-            "select count(*) filter (where code_version = :version),"
-            " count(*) filter (where code_version is distinct from :version)"
-            " from remand.workers where stopped_at is null and heartbeat_at >= :since"
+            """
+            select count(*) filter (where code_version = :version),
+                   count(*) filter (where code_version is distinct from :version)
+              from remand.workers
+             where stopped_at is null
+               and heartbeat_at >= :since
+            """
         ),
         {"version": code_version, "since": alive_since},
     ).one()
@@ -199,23 +203,38 @@ def workers_running(connection: Connection, code_version: str, alive_since: date
 
 _LEFT_OUT = """
 insert into remand.redrive_items (redrive_id, position, letter_id, workflow_id, state, reason, at)
-  select :id, (select count(*) from remand.redrive_items where redrive_id = :id)
-           + row_number() over (order by g.o), g.id, d.workflow_id,
-         case when d.id is null then 'not_found' else 'skipped' end,
-         case when d.id is null then 'no dead letter has this id'
-              when d.closed_at is not null then format('closed as %s by %s', d.status, d.closed_by)
-              else 'is not what the rest of the filter asks for' end, :now
-    from (select x.id, min(x.o) o from unnest(cast(:ids as uuid[])) with ordinality x(id, o) group by x.id) g
-    left join remand.dead_letters d on d.id = g.id
-   where not exists (select from remand.redrive_items i where i.redrive_id = :id and i.letter_id = g.id)
+select :id,
+       (select count(*) from remand.redrive_items where redrive_id = :id)
+         + row_number() over (order by asked.place),
+       asked.id, letter.workflow_id,
+       case when letter.id is null then 'not_found' else 'skipped' end,
+       case when letter.id is null then 'no dead letter has this id'
+            when letter.closed_at is not null
+              then format('closed as %s by %s', letter.status, letter.closed_by)
+            else 'is not what the rest of the filter asks for'
+       end,
+       :now
+  from (select given.id, min(given.place) as place
+          from unnest(cast(:ids as uuid[])) with ordinality given(id, place)
+         group by given.id) asked
+  left join remand.dead_letters letter on letter.id = asked.id
+ where not exists (
+         select
+           from remand.redrive_items item
+          where item.redrive_id = :id
+            and item.letter_id = asked.id)
 """
 _COUNT = """
-update remand.redrives r set total = x.total, waiting = x.waiting, skipped = x.skipped, not_found = x.missing
-  from (select count(*) total, count(*) filter (where i.state = 'waiting') waiting,
-               count(*) filter (where i.state = 'skipped') skipped,
-               count(*) filter (where i.state = 'not_found') missing
-          from remand.redrive_items i where i.redrive_id = :id) x
- where r.id = :id
+update remand.redrives redrive
+   set total = counted.total, waiting = counted.waiting, skipped = counted.skipped,
+       not_found = counted.missing
+  from (select count(*) as total,
+               count(*) filter (where item.state = 'waiting') as waiting,
+               count(*) filter (where item.state = 'skipped') as skipped,
+               count(*) filter (where item.state = 'not_found') as missing
+          from remand.redrive_items item
+         where item.redrive_id = :id) counted
+ where redrive.id = :id
 """
 
 

@@ -10,19 +10,29 @@ from app.store.session import Database
 DIMENSIONS = ("reason", "category", "policy", "status", "template", "namespace", "dead_queue")
 _OPEN = "status in ('pending', 'investigating')"
 _BY = """
-select {column} as name, coalesce(sum(now) filter (where {open}), 0)::bigint as open, sum(now)::bigint as now,
+select {column} as name,
+       coalesce(sum(now) filter (where {open}), 0)::bigint as open,
+       sum(now)::bigint as now,
        coalesce(sum(ever) filter (where status = 'pending'), 0)::bigint as ever,
        coalesce(sum(ever) filter (where not {open}), 0)::bigint as closed,
        sum(closed_seconds) / nullif(sum(ever) filter (where not {open}), 0) as mean_seconds_to_close
-  from remand.dead_letter_counts where (%(namespace)s::text is null or namespace = %(namespace)s)
- group by 1 order by 2 desc, 3 desc, 1 limit 50
+  from remand.dead_letter_counts
+ where (%(namespace)s::text is null or namespace = %(namespace)s)
+ group by 1
+ order by 2 desc, 3 desc, 1
+ limit 50
 """
 _STATUS = """
-select status as name, sum(now)::bigint as open, sum(now)::bigint as now, sum(ever)::bigint as ever,
+select status as name,
+       sum(now)::bigint as open,
+       sum(now)::bigint as now,
+       sum(ever)::bigint as ever,
        coalesce(sum(ever) filter (where not {open}), 0)::bigint as closed,
        sum(closed_seconds) / nullif(sum(ever) filter (where not {open}), 0) as mean_seconds_to_close
-  from remand.dead_letter_counts where (%(namespace)s::text is null or namespace = %(namespace)s)
- group by 1 order by 2 desc, 1
+  from remand.dead_letter_counts
+ where (%(namespace)s::text is null or namespace = %(namespace)s)
+ group by 1
+ order by 2 desc, 1
 """
 
 
@@ -66,10 +76,15 @@ def held(database: Database) -> list[Held]:
     """Return the dead queues with what they hold, by name. Transaction: own."""
     return database.read(
         Held,
-        "select q.name, q.description, q.size_limit own_limit,"
-        " coalesce((select sum(c.now) from remand.dead_letter_counts c"
-        f" where c.dead_queue = q.name and c.{_OPEN}), 0)::bigint as open"
-        " from remand.dead_queues q order by q.name",
+        f"""
+        select dead_queue.name, dead_queue.description, dead_queue.size_limit as own_limit,
+               coalesce((select sum(counted.now)
+                           from remand.dead_letter_counts counted
+                          where counted.dead_queue = dead_queue.name
+                            and counted.{_OPEN}), 0)::bigint as open
+          from remand.dead_queues dead_queue
+         order by dead_queue.name
+        """,
     )
 
 
@@ -79,11 +94,21 @@ def oldest_open(database: Database, namespace: str | None = None) -> datetime | 
     Cost: one look for each template that has open letters.
     """
     rows = database.call(
-        "select min((select d.opened_at from remand.dead_letters d"
-        "  where d.status in ('pending', 'investigating')"
-        " and d.namespace = c.namespace and d.template = c.template order by d.id limit 1))"
-        " from (select namespace, template from remand.dead_letter_counts"
-        f" where now > 0 and {_OPEN} and (%s::text is null or namespace = %s) group by 1, 2) c",
+        f"""
+        select min((select letter.opened_at
+                      from remand.dead_letters letter
+                     where letter.{_OPEN}
+                       and letter.namespace = counted.namespace
+                       and letter.template = counted.template
+                     order by letter.id
+                     limit 1))
+          from (select namespace, template
+                  from remand.dead_letter_counts
+                 where now > 0
+                   and {_OPEN}
+                   and (%s::text is null or namespace = %s)
+                 group by 1, 2) counted
+        """,
         (namespace, namespace),
     )
     oldest: datetime | None = rows[0][0]
@@ -95,9 +120,17 @@ def opened_by_hour(
 ) -> list[tuple[datetime, int]]:
     """Return how many letters were opened in each hour since then, oldest first. Transaction: own."""
     rows = database.call(
-        "select h.hour, sum(h.opened)::int from remand.dead_letter_hours h where h.hour >= %s"
-        " and (%s::text is null or h.group_id in"
-        "      (select g.id from remand.dead_letter_groups g where g.namespace = %s)) group by 1 order by 1",
+        """
+        select hour.hour, sum(hour.opened)::int
+          from remand.dead_letter_hours hour
+         where hour.hour >= %s
+           and (%s::text is null or hour.group_id in (
+                  select letter_group.id
+                    from remand.dead_letter_groups letter_group
+                   where letter_group.namespace = %s))
+         group by 1
+         order by 1
+        """,
         (since, namespace, namespace),
     )
     return [(row[0], row[1]) for row in rows]

@@ -17,16 +17,18 @@ from app.store.failure_json import FailureJson
 from app.store.session import Database
 
 _COLUMNS = """
-    s.workflow_id, s.name, s.position, s.handler, s.queue, s.priority, s.timeout_seconds, s.depends_on,
-    s.children, s.state, s.open_parents, s.attempt, s.failures, s.lost_attempts, s.worker, s.enqueued_at,
-    s.started_at, s.ended_at, s.input, s.checkpoint, s.failure, s.result, q.phase,
-    case when q.gate = 'held' then b.probe_at else q.due_at end, q.queue, z.since, b.name, b.state,
-    s.after, s.input is not null
-  from remand.steps s left join remand.run_queue q on q.workflow_id = s.workflow_id and q.step = s.name
-  left join remand.breakers b on b.name = q.dependency and q.gate = 'held'
-  left join remand.pauses z on z.queue = q.queue and q.phase in ('ready', 'failed')
+       step.workflow_id, step.name, step.position, step.handler, step.queue, step.priority,
+       step.timeout_seconds, step.depends_on, step.children, step.state, step.open_parents, step.attempt,
+       step.failures, step.lost_attempts, step.worker, step.enqueued_at, step.started_at, step.ended_at,
+       step.input, step.checkpoint, step.failure, step.result, queued.phase,
+       case when queued.gate = 'held' then breaker.probe_at else queued.due_at end, queued.queue, pause.since,
+       breaker.name, breaker.state, step.after, step.input is not null
+  from remand.steps step
+  left join remand.run_queue queued on queued.workflow_id = step.workflow_id and queued.step = step.name
+  left join remand.breakers breaker on breaker.name = queued.dependency and queued.gate = 'held'
+  left join remand.pauses pause on pause.queue = queued.queue and queued.phase in ('ready', 'failed')
 """
-_ARCHIVED_COLUMNS = _COLUMNS.replace("remand.steps s", "remand.steps_archive s")
+_ARCHIVED_COLUMNS = _COLUMNS.replace("remand.steps step", "remand.steps_archive step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def steps_of(database: Database, workflow_id: UUID) -> list[Step]:
     """Read the steps of a workflow in the order of its template. Transaction: own, two if it is archived."""
     for columns in (_COLUMNS, _ARCHIVED_COLUMNS):
         rows = database.call(
-            f"select {columns} where s.workflow_id = %s order by s.position, s.name", (workflow_id,)
+            f"select {columns} where step.workflow_id = %s order by step.position, step.name", (workflow_id,)
         )
         if rows:
             break
@@ -110,7 +112,7 @@ def get_step(database: Database, workflow_id: UUID, name: str) -> Step:
     """
     for columns in (_COLUMNS, _ARCHIVED_COLUMNS):
         rows = database.call(
-            f"select {columns} where s.workflow_id = %s and s.name = %s", (workflow_id, name)
+            f"select {columns} where step.workflow_id = %s and step.name = %s", (workflow_id, name)
         )
         if rows:
             return _step(rows[0])
@@ -122,10 +124,16 @@ def attempts_of(database: Database, workflow_id: UUID, step: str | None = None) 
     for view in ("all_attempts", "archived_attempts"):
         attempts = database.read(
             Attempt,
-            "select a.step, a.attempt, a.outcome, a.worker, w.hostname, a.started_at, a.ended_at, a.failure,"
-            " a.policy, a.decision, a.decided_at, a.due_at, a.explanation"
-            f" from remand.{view} a left join remand.workers w on w.id = a.worker"
-            " where a.workflow_id = %s and (%s::text is null or a.step = %s) order by a.step, a.attempt",
+            f"""
+            select attempt.step, attempt.attempt, attempt.outcome, attempt.worker, worker.hostname,
+                   attempt.started_at, attempt.ended_at, attempt.failure, attempt.policy, attempt.decision,
+                   attempt.decided_at, attempt.due_at, attempt.explanation
+              from remand.{view} attempt
+              left join remand.workers worker on worker.id = attempt.worker
+             where attempt.workflow_id = %s
+               and (%s::text is null or attempt.step = %s)
+             order by attempt.step, attempt.attempt
+            """,
             (workflow_id, step, step),
         )
         if attempts:

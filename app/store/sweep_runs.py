@@ -13,31 +13,37 @@ from app.store.session import Database
 
 # Only columns without an index change: Postgres writes a new version of the row onto the same page.
 _NOTE = """
-with n as materialized (select coalesce(%(now)s, clock_timestamp()) t)
-insert into remand.sweep_runs as s
-  (name, last_started_at, last_success_at, last_duration_seconds, last_moved, last_moved_at,
-   failures_in_a_row, failing_since, last_failed_at, last_error, last_error_message,
-   runs, failures, moved, worker)
-select %(name)s, n.t - make_interval(secs => %(started_ago)s), n.t - make_interval(secs => %(success_ago)s),
-       %(duration_seconds)s, %(last_moved)s, case when %(last_moved)s > 0 then n.t end, %(failures_in_a_row)s,
-       n.t - make_interval(secs => %(failing_ago)s), n.t - make_interval(secs => %(failed_ago)s),
+with clock as materialized (
+  select coalesce(%(now)s, clock_timestamp()) as now)
+insert into remand.sweep_runs as sweep
+  (name, last_started_at, last_success_at,
+   last_duration_seconds, last_moved, last_moved_at, failures_in_a_row,
+   failing_since, last_failed_at,
+   last_error, last_error_message, runs, failures, moved, worker)
+select %(name)s, clock.now - make_interval(secs => %(started_ago)s),
+       clock.now - make_interval(secs => %(success_ago)s),
+       %(duration_seconds)s, %(last_moved)s, case when %(last_moved)s > 0 then clock.now end,
+       %(failures_in_a_row)s,
+       clock.now - make_interval(secs => %(failing_ago)s), clock.now - make_interval(secs => %(failed_ago)s),
        %(error)s, %(error_message)s, %(runs)s, %(failures)s, %(moved)s, %(worker)s
-  from n
-on conflict (name) do update set
-  last_started_at = greatest(s.last_started_at, excluded.last_started_at),
-  last_success_at = greatest(s.last_success_at, excluded.last_success_at),
-  last_duration_seconds = excluded.last_duration_seconds,
-  last_moved = case when excluded.last_moved > 0 then excluded.last_moved else s.last_moved end,
-  last_moved_at = coalesce(excluded.last_moved_at, s.last_moved_at),
-  failures_in_a_row = excluded.failures_in_a_row
-                      + case when excluded.last_success_at is null then s.failures_in_a_row else 0 end,
-  failing_since = coalesce(case when excluded.last_success_at is null then s.failing_since end,
-                           excluded.failing_since),
-  last_failed_at = greatest(s.last_failed_at, excluded.last_failed_at),
-  last_error = coalesce(excluded.last_error, s.last_error),
-  last_error_message = coalesce(excluded.last_error_message, s.last_error_message),
-  runs = s.runs + excluded.runs, failures = s.failures + excluded.failures, moved = s.moved + excluded.moved,
-  worker = excluded.worker
+  from clock
+on conflict (name) do update
+   set last_started_at = greatest(sweep.last_started_at, excluded.last_started_at),
+       last_success_at = greatest(sweep.last_success_at, excluded.last_success_at),
+       last_duration_seconds = excluded.last_duration_seconds,
+       last_moved = case when excluded.last_moved > 0 then excluded.last_moved else sweep.last_moved end,
+       last_moved_at = coalesce(excluded.last_moved_at, sweep.last_moved_at),
+       failures_in_a_row = excluded.failures_in_a_row
+         + case when excluded.last_success_at is null then sweep.failures_in_a_row else 0 end,
+       failing_since = coalesce(case when excluded.last_success_at is null then sweep.failing_since end,
+                                excluded.failing_since),
+       last_failed_at = greatest(sweep.last_failed_at, excluded.last_failed_at),
+       last_error = coalesce(excluded.last_error, sweep.last_error),
+       last_error_message = coalesce(excluded.last_error_message, sweep.last_error_message),
+       runs = sweep.runs + excluded.runs,
+       failures = sweep.failures + excluded.failures,
+       moved = sweep.moved + excluded.moved,
+       worker = excluded.worker
 """
 
 
@@ -89,7 +95,7 @@ class SweepRun:
     """Node name of that worker; None: it is no longer listed."""
 
 
-_COLUMNS = ", ".join(f"s.{one.name}" for one in fields(SweepRun) if one.name != "hostname")
+_COLUMNS = ", ".join(f"sweep.{column.name}" for column in fields(SweepRun) if column.name != "hostname")
 
 
 def note(database: Database, clock: Clock, noted: Noted) -> None:
@@ -100,9 +106,14 @@ def note(database: Database, clock: Clock, noted: Noted) -> None:
 def add_figures(database: Database, sweep: str, figures: Mapping[str, int]) -> None:
     """Add to the totals of a sweep. Transaction: own. Concurrent calls add up."""
     database.call(
-        "insert into remand.sweep_figures as x (sweep, figure, amount)"
-        " select %s, f, a from unnest(%s::text[], %s::bigint[]) g(f, a) order by f"
-        " on conflict (sweep, figure) do update set amount = x.amount + excluded.amount",
+        """
+        insert into remand.sweep_figures as total (sweep, figure, amount)
+        select %s, added.figure, added.amount
+          from unnest(%s::text[], %s::bigint[]) added(figure, amount)
+         order by added.figure
+        on conflict (sweep, figure) do update
+           set amount = total.amount + excluded.amount
+        """,
         (sweep, list(figures), list(figures.values())),
     )
 
@@ -117,16 +128,23 @@ def sweep_runs(database: Database) -> list[SweepRun]:
     """Return the sweeps that ever ran, by name. Transaction: own."""
     return database.read(
         SweepRun,
-        f"select {_COLUMNS}, w.hostname from remand.sweep_runs s"
-        " left join remand.workers w on w.id = s.worker order by s.name",
+        f"""
+        select {_COLUMNS}, worker.hostname
+          from remand.sweep_runs sweep
+          left join remand.workers worker on worker.id = sweep.worker
+         order by sweep.name
+        """,
     )
 
 
 def success_ages(database: Database) -> dict[str, float]:
     """Return how many seconds ago each sweep last went well; none that never did. Transaction: own."""
     rows = database.call(
-        "select name, extract(epoch from clock_timestamp() - last_success_at)::float"
-        " from remand.sweep_runs where last_success_at is not null"
+        """
+        select name, extract(epoch from clock_timestamp() - last_success_at)::float
+          from remand.sweep_runs
+         where last_success_at is not null
+        """
     )
     return {row[0]: row[1] for row in rows}
 

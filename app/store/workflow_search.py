@@ -23,29 +23,29 @@ from app.store.workflows import Workflow, read_workflows
 STRETCH = 20_000
 """Rows that one page looks at where no index leads to what is asked for; that it sorts where one does."""
 # Spelled as in the index of live workflows: Postgres does not know which states a list parameter holds.
-_IS_LIVE = "f.state not in ('complete', 'error', 'cancelled', 'resolved_manually')"
-_FIELDS = "f.id, f.state, f.template_id, f.tags, f.input"
+_IS_LIVE = "workflow.state not in ('complete', 'error', 'cancelled', 'resolved_manually')"
+_FIELDS = "workflow.id, workflow.state, workflow.template_id, workflow.tags, workflow.input"
 _NEWEST = f"""
 select {_FIELDS}
-  from remand.workflows f
- where f.id >= %(low)s and f.id < %(high)s
+  from remand.workflows workflow
+ where workflow.id >= %(low)s and workflow.id < %(high)s
 """
 _LIVE = f"""
 select {_FIELDS}
   from unnest(%(states)s::text[]) asked(state)
  cross join lateral (
    select {_FIELDS}
-     from remand.workflows f
-    where f.state = asked.state
+     from remand.workflows workflow
+    where workflow.state = asked.state
       and {_IS_LIVE}
-    order by f.state_since
+    order by workflow.state_since
     limit %(stretch)s + 1
- ) f
+ ) workflow
 """
 _TAGGED = f"""
 select {_FIELDS}
-  from remand.workflows f
- where f.tags @> array[%(tag)s]
+  from remand.workflows workflow
+ where workflow.tags @> array[%(tag)s]
  limit %(stretch)s + 1
 """
 
@@ -74,8 +74,14 @@ def search(
     source = _source(database, wanted, arguments)
     found = _query(
         database,
-        f"with f as {source} select f.id from f where {' and '.join(where)}"
-        " order by f.id desc limit %(limit)s",
+        f"""
+        with workflow as {source}
+        select workflow.id
+          from workflow
+         where {" and ".join(where)}
+         order by workflow.id desc
+         limit %(limit)s
+        """,
         arguments,
     )
     ids = [row[0] for row in found]
@@ -92,11 +98,17 @@ def search(
 def _count(
     database: Database, wanted: WorkflowFilter, arguments: Mapping[str, Any], where: Sequence[str]
 ) -> int | None:
-    source = _index_for(wanted) or f"{_NEWEST} order by f.id desc"
+    source = _index_for(wanted) or f"{_NEWEST} order by workflow.id desc"
     [(seen, fits)] = _query(
         database,
-        f"with f as materialized (select f.* from ({source}) f limit %(most)s)"
-        f" select count(*), count(*) filter (where {' and '.join(where)}) from f",
+        f"""
+        with workflow as materialized (
+          select workflow.*
+            from ({source}) workflow
+           limit %(most)s)
+        select count(*), count(*) filter (where {" and ".join(where)})
+          from workflow
+        """,
         {**arguments, "most": MOST_COUNTED + 1},
     )
     return None if seen > MOST_COUNTED else fits
@@ -104,7 +116,7 @@ def _count(
 
 def _source(database: Database, wanted: WorkflowFilter, arguments: Mapping[str, Any]) -> str:
     if not wanted.has_index:
-        return f"({_NEWEST} order by f.id desc limit %(stretch)s)"
+        return f"({_NEWEST} order by workflow.id desc limit %(stretch)s)"
     by_index = _index_for(wanted)
     if by_index is None or _are_many(database, by_index, arguments):
         # So many rows match that a scan from the newest one soon finds enough.
@@ -118,7 +130,7 @@ def _index_for(wanted: WorkflowFilter) -> str | None:
 
 
 def _are_many(database: Database, source: str, arguments: Mapping[str, Any]) -> bool:
-    [(count,)] = _query(database, f"select count(*) from ({source}) f", arguments)
+    [(count,)] = _query(database, f"select count(*) from ({source}) workflow", arguments)
     return bool(count > arguments["stretch"])
 
 
@@ -158,21 +170,23 @@ def _bounds(wanted: WorkflowFilter, after: str | None) -> tuple[UUID, UUID]:
 
 
 def _conditions(wanted: WorkflowFilter) -> tuple[Sequence[str], dict[str, Any]]:
-    where, arguments = ["f.id >= %(low)s and f.id < %(high)s"], dict[str, Any]()
+    where, arguments = ["workflow.id >= %(low)s and workflow.id < %(high)s"], dict[str, Any]()
     if wanted.states:
-        where.append("f.state = any(%(states)s)")
+        where.append("workflow.state = any(%(states)s)")
         if wanted.asks_for_live:
             where.append(_IS_LIVE)
         arguments["states"] = [str(one) for one in wanted.states]
     if wanted.tag is not None:
-        where.append("f.tags @> array[%(tag)s]")
+        where.append("workflow.tags @> array[%(tag)s]")
         arguments["tag"] = wanted.tag
     for number, (path, text) in enumerate(wanted.input):
-        where.append(f"f.input #>> %(path{number})s = %(text{number})s")
+        where.append(f"workflow.input #>> %(path{number})s = %(text{number})s")
         arguments |= {f"path{number}": path.split("."), f"text{number}": text}
     templates = _templates(wanted, arguments)
     if templates:
-        where.append(f"f.template_id in (select id from remand.templates where {' and '.join(templates)})")
+        where.append(
+            f"workflow.template_id in (select id from remand.templates where {' and '.join(templates)})"
+        )
     return where, arguments
 
 

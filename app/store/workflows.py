@@ -21,19 +21,26 @@ from app.store.session import Database
 
 _FRESH_HOURS = 12
 """Age of an id below which its workflow cannot be archived yet: nothing is archived within a day."""
-_SUBMIT = (
-    "select workflow_id, created from remand.submit_v2(%s, %s::uuid[], %s::text[]::jsonb[], %s::text[],"
-    " %s::smallint[], %s, %s, %s, %s::text[]::jsonb[]) order by ordinal"
-)
-_COLUMNS = """
-    f.id, t.namespace, t.name, t.version, f.state, f.state_since, f.created_at, f.priority, f.input,
-    f.submitted_by, f.open_steps, f.error_steps, f.hold, f.template_id,
-    array(select distinct q.dependency from remand.run_queue q
-           where q.workflow_id = f.id and q.gate = 'held' order by 1),
-    f.paused_at, f.paused_by, f.pause_reason, f.tags
-  from remand.workflows f join remand.templates t on t.id = f.template_id
+_SUBMIT = """
+select workflow_id, created
+  from remand.submit_v2(%s, %s::uuid[], %s::text[]::jsonb[], %s::text[], %s::smallint[], %s, %s, %s,
+                        %s::text[]::jsonb[])
+ order by ordinal
 """
-_ARCHIVED_COLUMNS = _COLUMNS.replace("remand.workflows f", "remand.workflows_archive f")
+_COLUMNS = """
+       workflow.id, template.namespace, template.name, template.version, workflow.state, workflow.state_since,
+       workflow.created_at, workflow.priority, workflow.input, workflow.submitted_by, workflow.open_steps,
+       workflow.error_steps, workflow.hold, workflow.template_id,
+       array(select distinct queued.dependency
+               from remand.run_queue queued
+              where queued.workflow_id = workflow.id
+                and queued.gate = 'held'
+              order by 1),
+       workflow.paused_at, workflow.paused_by, workflow.pause_reason, workflow.tags
+  from remand.workflows workflow
+  join remand.templates template on template.id = workflow.template_id
+"""
+_ARCHIVED_COLUMNS = _COLUMNS.replace("remand.workflows workflow", "remand.workflows_archive workflow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +155,10 @@ def get_workflow(database: Database, workflow_id: UUID) -> Workflow:
     Raises:
         WorkflowNotFound: no workflow has that id.
     """
-    rows = database.call(f"select {_COLUMNS} where f.id = %s", (workflow_id,))
+    rows = database.call(f"select {_COLUMNS} where workflow.id = %s", (workflow_id,))
     if rows:
         return _workflow(rows[0])
-    rows = database.call(f"select {_ARCHIVED_COLUMNS} where f.id = %s", (workflow_id,))
+    rows = database.call(f"select {_ARCHIVED_COLUMNS} where workflow.id = %s", (workflow_id,))
     if rows:
         return replace(_workflow(rows[0]), is_archived=True)
     raise _missing(workflow_id)
@@ -184,7 +191,12 @@ def read_workflows(database: Database, ids: Sequence[UUID]) -> list[Workflow]:
     if not ids:
         return []
     rows = database.call(
-        f"select {_COLUMNS} where f.id = any(%s::uuid[]) and f.id between %s and %s order by f.id desc",
+        f"""
+        select {_COLUMNS}
+         where workflow.id = any(%s::uuid[])
+           and workflow.id between %s and %s
+         order by workflow.id desc
+        """,
         (list(ids), min(ids), max(ids)),
     )
     return [_workflow(row) for row in rows]
@@ -206,8 +218,12 @@ def moves_of(database: Database, workflow_id: UUID) -> list[Move]:
     for view in ("moves", "archived_moves"):
         moves = database.read(
             Move,
-            f"select seq, kind, step, from_state, event, to_state, at, by, reason from remand.{view}"
-            " where workflow_id = %s order by at, seq",
+            f"""
+            select seq, kind, step, from_state, event, to_state, at, by, reason
+              from remand.{view}
+             where workflow_id = %s
+             order by at, seq
+            """,
             (workflow_id,),
         )
         if moves:
@@ -223,7 +239,7 @@ def lock_workflow(connection: sa.Connection, workflow_id: UUID) -> Any:
         WorkflowNotFound: no workflow has that id.
     """
     row = connection.execute(
-        sa.text(f"select {_COLUMNS} where f.id = :id for update of f"), {"id": workflow_id}
+        sa.text(f"select {_COLUMNS} where workflow.id = :id for update of workflow"), {"id": workflow_id}
     ).first()
     if row is None:
         refuse_archived(connection, workflow_id)
