@@ -1,15 +1,16 @@
-"""Lint the SQL of the store and of the open revision, bodies of functions included.
+"""Lint the SQL of the store and of the open revision, bodies of functions and strings of Python included.
 
-`python -m tools.sqllint [FILE...]` reads app/store/sql and the open revision, or the files that are named,
-and prints a line for each finding. PostgreSQL's own parser (pglast) parses the texts and splits them into
-tokens; to sqlfluff the body of a function is a string, in which it finds nothing.
+`python -m tools.sqllint [FILE...]` reads app/store/sql, the open revision and the Python code of app, or the
+files that are named, and prints a line for each finding. PostgreSQL's own parser (pglast) parses the texts
+and splits them into tokens; to sqlfluff the body of a function is a string, in which it finds nothing.
+Strings of Python may hold a part of a statement, so they are not parsed.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,13 +18,15 @@ from pathlib import Path
 import pglast
 from pglast.parser import ParseError, Token, parse_plpgsql_json, scan
 
+import app
 from migrations.texts import FUNCTIONS, open_folder
+from tools.inline_sql import inline_sql
 
 WIDTH = 110
 _JOINS = {"LEFT", "RIGHT", "FULL", "INNER", "CROSS"}
 _CLAUSES = {"FROM", "WHERE", "GROUP_P", "HAVING", "ORDER", "LIMIT", "RETURNING", "UNION", "JOIN", *_JOINS}
 _QUERIES = {"SELECT", "UPDATE", "DELETE_P", "INSERT"}
-# Keywords before which a word of _CLAUSES is part of an expression or of its verb.
+# Keywords behind which a word of _CLAUSES is part of an expression or of its verb.
 _NOT_AFTER = {"FROM": {"DISTINCT", "DELETE_P"}, "JOIN": _JOINS}
 _BODY = re.compile(r"\$(\w*)\$(.*?)\$\1\$", re.DOTALL)
 
@@ -38,7 +41,8 @@ def main(arguments: list[str]) -> int:
     """Print what is found; return how a process ends: 1 if anything was."""
     count = 0
     for path in [Path(name) for name in arguments] or _default_files():
-        for finding in lint(path.read_text()):
+        text = path.read_text()
+        for finding in lint_python(text) if path.suffix == ".py" else lint(text):
             sys.stdout.write(f"{path}:{finding.line}: {finding.text}\n")
             count += 1
     return int(count > 0)
@@ -46,20 +50,40 @@ def main(arguments: list[str]) -> int:
 
 def _default_files() -> list[Path]:
     folder = open_folder()
-    return [*sorted(FUNCTIONS.glob("*.sql")), *(sorted(folder.glob("*.sql")) if folder else ())]
+    code = Path(app.__file__).parent.rglob("*.py")
+    return [*sorted(FUNCTIONS.glob("*.sql")), *sorted(folder.glob("*.sql") if folder else ()), *sorted(code)]
 
 
 def lint(text: str) -> list[Finding]:
     """Return what is against the rules, in order of lines."""
-    found = [
-        Finding(number, f"line of {len(line)} columns, at most {WIDTH} fit")
-        for number, line in enumerate(text.splitlines(), start=1)
-        if len(line) > WIDTH
-    ]
-    found += _parse_errors(text)
+    findings = [*_wide_lines(text), *_parse_errors(text)]
     for line, body in _parts(text):
-        found += [Finding(one.line + line, one.text) for one in _token_findings(body)]
-    return sorted(found, key=lambda one: one.line)
+        findings += _later(_token_findings(body), line)
+    return sorted(findings, key=lambda finding: finding.line)
+
+
+def lint_python(source: str) -> list[Finding]:
+    """Return what is against the rules in the SQL that stands in strings of a module, in order of lines."""
+    findings: list[Finding] = []
+    for sql in inline_sql(source):
+        findings += _later(_wide_lines(sql.text), sql.line - 1)
+        if sql.is_glued:
+            findings.append(Finding(sql.line, "glued from several strings: one in triple quotes"))
+        try:
+            findings += _later(_token_findings(sql.text, is_part=True), sql.line - 1)
+        except ParseError as error:
+            findings.append(Finding(sql.line, f"PostgreSQL cannot read it: {error.args[0]}"))
+    return sorted(findings, key=lambda finding: finding.line)
+
+
+def _later(findings: Iterable[Finding], lines: int) -> Iterator[Finding]:
+    return (Finding(finding.line + lines, finding.text) for finding in findings)
+
+
+def _wide_lines(text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if len(line) > WIDTH:
+            yield Finding(number, f"line of {len(line)} columns, at most {WIDTH} fit")
 
 
 def _parse_errors(text: str) -> Iterator[Finding]:
@@ -80,7 +104,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
         yield text.count("\n", 0, body.start(2)), body[2]
 
 
-def _token_findings(text: str) -> Iterator[Finding]:
+def _token_findings(text: str, *, is_part: bool = False) -> Iterator[Finding]:
     tokens = [token for token in scan(text) if token.name not in {"SQL_COMMENT", "C_COMMENT"}]
     lines = [text.count("\n", 0, token.start) + 1 for token in tokens]
     for token, line in zip(tokens, lines, strict=True):
@@ -89,24 +113,28 @@ def _token_findings(text: str) -> Iterator[Finding]:
             yield Finding(line, f"the name {word!r} says nothing: use the table's, or a word for its role")
         if token.kind != "NO_KEYWORD" and word != word.lower():
             yield Finding(line, f"keyword {word!r}: lower case")
-    yield from _clause_findings(tokens, lines)
+    yield from _clause_findings(tokens, lines, is_part=is_part)
 
 
-def _clause_findings(tokens: list[Token], lines: list[int]) -> Iterator[Finding]:
-    """Yield clauses that stand behind something, in a query that has more than one line."""
+def _clause_findings(tokens: list[Token], lines: list[int], *, is_part: bool) -> Iterator[Finding]:
+    """Yield clauses that stand behind something, in a query, or a part of one, that has several lines."""
     for group in _groups(tokens):
         first = next((index for index in group if tokens[index].name in _QUERIES), None)
+        if is_part and first is None and group[:1] == [0]:
+            first = 0
         if first is None or lines[first] == lines[group[-1]]:
             continue
         for before, index in pairwise(group):
-            name = tokens[index].name
-            if (
-                name in _CLAUSES
-                and tokens[before].name not in _NOT_AFTER.get(name, ())
-                and lines[index - 1] == lines[index]
-                and tokens[index - 1].name != "ASCII_40"
-            ):
-                yield Finding(lines[index], f"{name.removesuffix('_P').lower()} begins a line of its own")
+            stands_behind = lines[index - 1] == lines[index] and tokens[index - 1].name != "ASCII_40"
+            if stands_behind and _is_clause(tokens, before, index):
+                name = tokens[index].name.removesuffix("_P").lower()
+                yield Finding(lines[index], f"{name} begins a line of its own")
+
+
+def _is_clause(tokens: list[Token], before: int, index: int) -> bool:
+    name = tokens[index].name
+    is_function = name in _JOINS and tokens[index + 1 : index + 2] and tokens[index + 1].name == "ASCII_40"
+    return name in _CLAUSES and tokens[before].name not in _NOT_AFTER.get(name, ()) and not is_function
 
 
 def _groups(tokens: list[Token]) -> Iterator[list[int]]:

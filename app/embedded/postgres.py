@@ -37,7 +37,8 @@ _OPTIONS = {
 _FAST_STOP_SECONDS = 30.0
 _STATUS_LINE = 7
 _CREATE_IF_MISSING = """
-SELECT 'CREATE DATABASE remand' WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'remand') \\gexec
+select 'create database remand'
+ where not exists (select from pg_database where datname = 'remand') \\gexec
 """
 
 

@@ -165,9 +165,13 @@ def recognise_token(database: Database, token_hash: bytes, now: datetime | None)
     The use of the token is recorded at most once a minute. `now`: None lets the database say.
     """
     rows = database.call(
-        "select id, name, role, scopes, coalesce(used_at < clock.now - make_interval(secs => %s), true)"
-        " from remand.api_tokens, coalesce(%s, clock_timestamp()) as clock (now)"
-        " where token_hash = %s and revoked_at is null and (expires_at is null or expires_at > clock.now)",
+        """
+        select id, name, role, scopes, coalesce(used_at < clock.now - make_interval(secs => %s), true)
+          from remand.api_tokens, coalesce(%s, clock_timestamp()) clock(now)
+         where token_hash = %s
+           and revoked_at is null
+           and (expires_at is null or expires_at > clock.now)
+        """,
         (WRITTEN_EVERY_SECONDS, now, token_hash),
     )
     if not rows:
@@ -185,9 +189,14 @@ def recognise_token(database: Database, token_hash: bytes, now: datetime | None)
 def is_anybody_there(database: Database, now: datetime | None) -> bool:
     """Say whether a user or a token exists that could sign in. Transaction: own."""
     rows = database.call(
-        "select exists (select from remand.users where disabled_at is null) or exists (select from"
-        " remand.api_tokens where revoked_at is null"
-        " and (expires_at is null or expires_at > coalesce(%s, clock_timestamp())))",
+        """
+        select exists (select from remand.users where disabled_at is null)
+            or exists (
+                 select
+                   from remand.api_tokens
+                  where revoked_at is null
+                    and (expires_at is null or expires_at > coalesce(%s, clock_timestamp())))
+        """,
         (now,),
     )
     return bool(rows[0][0])

@@ -12,19 +12,26 @@ from app.store.session import Connection, Database
 from app.store.tables import PARTITIONED
 
 _IDENTITIES = """
-delete from remand.identities i using (
-  select t.namespace, t.name, f.identity_key, f.id from remand.{table} f
-    join remand.templates t on t.id = f.template_id
-    join remand.identities k on k.namespace = t.namespace and k.name = t.name and k.key = f.identity_key
-                            and k.workflow_id = f.id
-   where f.identity_key is not null) gone
- where i.namespace = gone.namespace and i.name = gone.name and i.key = gone.identity_key
-   and i.workflow_id = gone.id
+delete from remand.identities identity
+ using (select template.namespace, template.name, workflow.identity_key, workflow.id
+          from remand.{table} workflow
+          join remand.templates template on template.id = workflow.template_id
+          join remand.identities own
+            on own.namespace = template.namespace
+           and own.name = template.name
+           and own.key = workflow.identity_key
+           and own.workflow_id = workflow.id
+         where workflow.identity_key is not null) gone
+ where identity.namespace = gone.namespace
+   and identity.name = gone.name
+   and identity.key = gone.identity_key
+   and identity.workflow_id = gone.id
 """
-_STATE = (
-    "select count(*), coalesce(sum(workflows), 0)::bigint, max(ended_at) from remand.archive_runs"
-    " where period = %s"
-)
+_STATE = """
+select count(*), coalesce(sum(workflows), 0)::bigint, max(ended_at)
+  from remand.archive_runs
+ where period = %s
+"""
 State = tuple[Any, ...]
 """Changes whenever rows come to a period of the archive, or leave it."""
 
@@ -42,9 +49,12 @@ def lines(connection: Connection, table: str, of: str) -> Iterator[str]:
 
     Transaction: joins; the rows are not held in memory.
     """
-    order = f"r.{key_of(of)}"
     rows = connection.execution_options(stream_results=True, max_row_buffer=1000).exec_driver_sql(
-        f"select row_to_json(r)::text from remand.{table} r order by {order}"
+        f"""
+        select row_to_json(archived)::text
+          from remand.{table} archived
+         order by archived.{key_of(of)}
+        """
     )
     for row in rows:
         yield row[0]

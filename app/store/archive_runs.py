@@ -23,13 +23,13 @@ DEFAULT = "default"
 _COLUMNS = tuple(column.name for column in archive_runs.columns)
 _ADDED = ("workflows", "steps", "attempts", "history", "stayed", "checksum")
 _SELECT = ", ".join(f'"{name}"' for name in _COLUMNS)
-_ADD = (
-    f"insert into remand.archive_runs as r ({_SELECT}) values ("
-    + ", ".join(f"%({name})s" for name in _COLUMNS)
-    + ") on conflict (id) do update set "
-    + ", ".join(f"{name} = r.{name} + excluded.{name}" for name in _ADDED)
-    + ", ended_at = excluded.ended_at, verified_at = excluded.verified_at"
-)
+_ADD = f"""
+insert into remand.archive_runs as run ({_SELECT})
+values ({", ".join(f"%({name})s" for name in _COLUMNS)})
+on conflict (id) do update
+   set {", ".join(f"{name} = run.{name} + excluded.{name}" for name in _ADDED)},
+       ended_at = excluded.ended_at, verified_at = excluded.verified_at
+"""
 T = TypeVar("T")
 
 
@@ -144,8 +144,14 @@ def list_page(database: Database, *, after: str | None = None, limit: int = 50) 
 def last_export(connection: Connection, period: str) -> Run | None:
     """Return the latest export of a period. Transaction: joins."""
     row = connection.exec_driver_sql(
-        f"select {_SELECT} from remand.archive_runs where kind = 'export' and period = %s"
-        " order by id desc limit 1",
+        f"""
+        select {_SELECT}
+          from remand.archive_runs
+         where kind = 'export'
+           and period = %s
+         order by id desc
+         limit 1
+        """,
         (period,),
     ).first()
     return None if row is None else _run(row)
@@ -155,8 +161,13 @@ def restored_at(database: Database) -> Mapping[str, datetime]:
     """Return when each period was last restored whole, by its name. Transaction: own."""
     return dict(
         database.call(
-            "select period, max(ended_at) from remand.archive_runs"
-            " where kind = 'restore' and path = 'period' group by period"
+            """
+            select period, max(ended_at)
+              from remand.archive_runs
+             where kind = 'restore'
+               and path = 'period'
+             group by period
+            """
         )
     )
 
@@ -172,11 +183,16 @@ def statistics(database: Database, kind: type[T]) -> list[T]:
 def unexported(database: Database) -> list[str]:
     """Return the periods that received rows after their last export had begun. Transaction: own."""
     rows = database.call(
-        "select r.period from remand.archive_runs r join remand.v_archive_statistics s on s.period = r.period"
-        " where s.workflows > 0 group by r.period, s.starts_at"
-        " having max(r.ended_at) filter (where r.kind = 'archive')"
-        " > coalesce(max(r.started_at) filter (where r.kind = 'export'), '-infinity')"
-        " order by s.starts_at nulls first, r.period"
+        """
+        select run.period
+          from remand.archive_runs run
+          join remand.v_archive_statistics held on held.period = run.period
+         where held.workflows > 0
+         group by run.period, held.starts_at
+        having max(run.ended_at) filter (where run.kind = 'archive')
+                 > coalesce(max(run.started_at) filter (where run.kind = 'export'), '-infinity')
+         order by held.starts_at nulls first, run.period
+        """
     )
     return [row[0] for row in rows]
 

@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
 from app.clock import Clock
 from app.store.session import Database
 
-_ADD = (
-    "insert into remand.traffic as x (namespace, handler, dependency, bucket, attempts, failures, retries)"
-    " select n, h, d, date_trunc('second', {now}) - make_interval(secs => s), a, f, r"
-    " from unnest({arrays}) g(n, h, d, s, a, f, r){more}"
-    # One order for everybody: two processes that count the same handlers must not wait for each other.
-    " order by d, h, n, s on conflict (dependency, handler, namespace, bucket) do update"
-    " set attempts = x.attempts + excluded.attempts, failures = x.failures + excluded.failures,"
-    " retries = x.retries + excluded.retries"
-)
+# One order for everybody: two processes that count the same handlers must not wait for each other.
+_ADD = """
+insert into remand.traffic as counted (namespace, handler, dependency, bucket, attempts, failures, retries)
+select added.namespace, added.handler, added.dependency,
+       date_trunc('second', {now}) - make_interval(secs => added.age),
+       added.attempts, added.failures, added.retries
+  from unnest({arrays}) added(namespace, handler, dependency, age, attempts, failures, retries){more}
+ order by added.dependency, added.handler, added.namespace, added.age
+on conflict (dependency, handler, namespace, bucket) do update
+   set attempts = counted.attempts + excluded.attempts,
+       failures = counted.failures + excluded.failures,
+       retries = counted.retries + excluded.retries
+"""
 _COUNT = _ADD.format(
     now="coalesce(%s, clock_timestamp())",
     arrays="%s::text[], %s::text[], %s::text[], %s::int[], %s::int[], %s::int[], %s::int[]",
@@ -34,9 +37,10 @@ _COUNT = _ADD.format(
 _JOIN = sa.text(
     _ADD.format(
         now="cast(:now as timestamptz)",
-        arrays="cast(:n as text[]), cast(:h as text[]), cast(:d as text[]), cast(:s as int[]),"
-        " cast(:a as int[]),"
-        " cast(:f as int[]), cast(:r as int[])",
+        arrays="""
+         cast(:namespaces as text[]), cast(:handlers as text[]), cast(:dependencies as text[]),
+         cast(:ages as int[]), cast(:attempts as int[]), cast(:failures as int[]), cast(:retries as int[])
+        """,
         more="",
     )
 )
@@ -76,19 +80,32 @@ def add(connection: sa.Connection, counts: Mapping[Source, Counts], now: datetim
         return
     sources = list(counts)
     namespaces, handlers, dependencies = _names(sources)
-    values: dict[str, Any] = {"now": now, "n": namespaces, "h": handlers, "d": dependencies}
-    values["s"] = [0] * len(sources)
-    values["a"] = [counts[one].attempts for one in sources]
-    values["f"] = [counts[one].failures for one in sources]
-    values["r"] = [counts[one].retries for one in sources]
-    connection.execute(_JOIN, values)
+    connection.execute(
+        _JOIN,
+        {
+            "now": now,
+            "namespaces": namespaces,
+            "handlers": handlers,
+            "dependencies": dependencies,
+            "ages": [0] * len(sources),
+            "attempts": [counts[source].attempts for source in sources],
+            "failures": [counts[source].failures for source in sources],
+            "retries": [counts[source].retries for source in sources],
+        },
+    )
 
 
 def forget(database: Database, clock: Clock, seconds: float) -> int:
     """Delete counts older than `seconds`; return how many. Transaction: own. Idempotent."""
     rows = database.call(
-        "with gone as (delete from remand.traffic where bucket < coalesce(%s, clock_timestamp())"
-        " - make_interval(secs => %s) returning 1) select count(*) from gone",
+        """
+        with gone as (
+          delete from remand.traffic
+           where bucket < coalesce(%s, clock_timestamp()) - make_interval(secs => %s)
+          returning 1)
+        select count(*)
+          from gone
+        """,
         (clock.fixed(), seconds),
     )
     return int(rows[0][0])

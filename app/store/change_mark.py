@@ -6,14 +6,17 @@ from app.store.session import NOT_NOW, Database
 
 _PULSE = """
 select (select last_value from remand.history_seq),
-       (select f.id from remand.workflows f order by f.id desc limit 1),
-       (select a.id from remand.audit_log a order by a.id desc limit 1),
-       (select n.id from remand.dead_letter_notes n order by n.id desc limit 1),
-       (select count(*) from (select q.due_at from remand.run_queue q limit 500) x),
-       (select md5(string_agg(concat_ws(',', r.id, r.state, r.sent, r.succeeded, r.failed, r.skipped), ';'))
+       (select id from remand.workflows order by id desc limit 1),
+       (select id from remand.audit_log order by id desc limit 1),
+       (select id from remand.dead_letter_notes order by id desc limit 1),
+       (select count(*) from (select due_at from remand.run_queue limit 500) queued),
+       (select md5(string_agg(concat_ws(',', redrive.id, redrive.state, redrive.sent, redrive.succeeded,
+                                        redrive.failed, redrive.skipped), ';'))
           from (select id, state, sent, succeeded, failed, skipped
-                  from remand.redrives order by id desc limit 20) r),
-       (select count(*) from remand.workers w where w.stopped_at is null)
+                  from remand.redrives
+                 order by id desc
+                 limit 20) redrive),
+       (select count(*) from remand.workers where stopped_at is null)
 """
 
 

@@ -22,13 +22,17 @@ OPEN = ("pending", "investigating")
 AT_ONCE_CHARACTERS = 8_000_000
 # One value for many rows: the driver is spared a value for each of their columns.
 _OPEN_LETTERS: Final = """
-insert into remand.dead_letters as l ({0})
-select {0} from jsonb_populate_recordset(null::remand.dead_letters, cast(:rows as jsonb))
-on conflict (source, source_id) do nothing returning l.id
+insert into remand.dead_letters as letter ({0})
+select {0}
+  from jsonb_populate_recordset(null::remand.dead_letters, cast(:rows as jsonb))
+on conflict (source, source_id) do nothing
+returning letter.id
 """
 _RENEW = sa.text("""
-update remand.dead_letters l set snapshot = cast(n.snapshot as jsonb)
-  from unnest(cast(:ids as uuid[]), cast(:snapshots as text[])) n(id, snapshot) where l.id = n.id
+update remand.dead_letters letter
+   set snapshot = cast(renewed.snapshot as jsonb)
+  from unnest(cast(:ids as uuid[]), cast(:snapshots as text[])) renewed(id, snapshot)
+ where letter.id = renewed.id
 """)
 
 
@@ -199,8 +203,12 @@ def newest_of_steps(
 ) -> dict[tuple[UUID, str], Earlier]:
     """Return the newest letter of each step that has one. Transaction: joins."""
     query = sa.text(
-        "select distinct on (workflow_id, step) workflow_id, step, id, requeues, status, closed_by"
-        " from remand.dead_letters where workflow_id = any(:ids) order by workflow_id, step, id desc"
+        """
+        select distinct on (workflow_id, step) workflow_id, step, id, requeues, status, closed_by
+          from remand.dead_letters
+         where workflow_id = any(:ids)
+         order by workflow_id, step, id desc
+        """
     )
     rows = connection.execute(query, {"ids": [workflow_id for workflow_id, _ in of]})
     return {

@@ -83,13 +83,23 @@ def postpone_first(connection: sa.Connection, queue: str, *, until: datetime) ->
     row = connection.execute(
         sa.text(
             # Materialised: asked again for each row of a join, it would give the next one each time.
-            "with first as materialized (select x.workflow_id, x.step"
-            " from remand.run_queue x where x.queue = :queue and x.phase = 'failed'"
-            # As `take_failures` orders them: the first there must be the first here.
-            " order by x.due_at, x.workflow_id, x.step limit 1 for update skip locked)"
-            " update remand.run_queue q set due_at = :until from first"
-            " where q.workflow_id = first.workflow_id and q.step = first.step"
-            " returning q.workflow_id, q.step"
+            # In the order of `take_failures`: the first there must be the first here.
+            """
+            with first as materialized (
+              select failed.workflow_id, failed.step
+                from remand.run_queue failed
+               where failed.queue = :queue
+                 and failed.phase = 'failed'
+               order by failed.due_at, failed.workflow_id, failed.step
+               limit 1
+                 for update skip locked)
+            update remand.run_queue queued
+               set due_at = :until
+              from first
+             where queued.workflow_id = first.workflow_id
+               and queued.step = first.step
+            returning queued.workflow_id, queued.step
+            """
         ),
         {"queue": queue, "until": until},
     ).first()
@@ -102,8 +112,11 @@ def schedule_retries(
     """Schedule steps for their due instants; return the queues that got work at once. Transaction: joins."""
     rows = connection.execute(
         sa.text(
-            "select * from remand.schedule_retries("
-            ":ids, :steps, :attempts, cast(:due as timestamptz[]), :why, :by, :now)"
+            """
+            select *
+              from remand.schedule_retries(:ids, :steps, :attempts, cast(:due as timestamptz[]), :why, :by,
+                                           :now)
+            """
         ),
         {
             "ids": [retry.failed.workflow_id for retry in retries],
@@ -122,8 +135,12 @@ def keep_letters(connection: sa.Connection, keeping: Sequence[UUID], giving_up: 
     """Note which workflows get a letter, and which end in error instead. Transaction: joins, holding them."""
     connection.execute(
         sa.text(
-            "update remand.workflows set gives_up = id = any(:giving_up)"
-            " where id = any(:all) and gives_up <> (id = any(:giving_up))"
+            """
+            update remand.workflows
+               set gives_up = id = any(:giving_up)
+             where id = any(:all)
+               and gives_up <> (id = any(:giving_up))
+            """
         ),
         {"all": [*keeping, *giving_up], "giving_up": list(giving_up)},
     )

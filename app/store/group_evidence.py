@@ -33,10 +33,19 @@ def deploys(database: Database, earliest: datetime, latest: datetime) -> list[De
     """Return versions first seen between two instants, if others were seen before. Transaction: own."""
     return database.read(
         Deploy,
-        "with seen as (select coalesce(w.code_version, w.version) version, min(w.started_at) since"
-        " from remand.workers w where w.started_at <= %s group by 1)"
-        " select version, since from seen where since >= %s"
-        " and exists (select from seen s where s.since < %s) order by since desc limit 3",
+        """
+        with seen as (
+          select coalesce(worker.code_version, worker.version) as version, min(worker.started_at) as since
+            from remand.workers worker
+           where worker.started_at <= %s
+           group by 1)
+        select seen.version, seen.since
+          from seen
+         where seen.since >= %s
+           and exists (select from seen earlier where earlier.since < %s)
+         order by seen.since desc
+         limit 3
+        """,
         (latest, earliest, earliest),
     )
 
@@ -44,8 +53,16 @@ def deploys(database: Database, earliest: datetime, latest: datetime) -> list[De
 def hosts(database: Database, group_id: UUID) -> dict[str, int]:
     """Count the newest letters of a group by the host of their last worker; "": none. Transaction: own."""
     rows = database.call(
-        "select split_part(l.worker, '@', 2), count(*) from (select worker from remand.dead_letters"
-        " where group_id = %s order by id desc limit %s) l group by 1 order by 2 desc",
+        """
+        select split_part(newest.worker, '@', 2), count(*)
+          from (select worker
+                  from remand.dead_letters
+                 where group_id = %s
+                 order by id desc
+                 limit %s) newest
+         group by 1
+         order by 2 desc
+        """,
         (group_id, SAMPLE),
     )
     return {row[0]: row[1] for row in rows}
@@ -54,8 +71,14 @@ def hosts(database: Database, group_id: UUID) -> dict[str, int]:
 def other_hosts(database: Database, queue: str, host: str) -> list[str]:
     """Return the hosts of live workers of a queue, except the given host. Transaction: own."""
     rows = database.call(
-        "select distinct split_part(hostname, '@', 2) from remand.workers"
-        " where stopped_at is null and %s = any(queues) and split_part(hostname, '@', 2) <> %s order by 1",
+        """
+        select distinct split_part(hostname, '@', 2)
+          from remand.workers
+         where stopped_at is null
+           and %s = any(queues)
+           and split_part(hostname, '@', 2) <> %s
+         order by 1
+        """,
         (queue, host),
     )
     return [row[0] for row in rows]
@@ -64,8 +87,14 @@ def other_hosts(database: Database, queue: str, host: str) -> list[str]:
 def inputs_of_letters(database: Database, group_id: UUID) -> list[Any]:
     """Return the inputs, as snapshots have them, of the newest letters of a group. Transaction: own."""
     rows = database.call(
-        "select snapshot -> 'workflow' -> 'input' from (select snapshot from remand.dead_letters"
-        " where group_id = %s order by id desc limit %s) l",
+        """
+        select newest.snapshot -> 'workflow' -> 'input'
+          from (select snapshot
+                  from remand.dead_letters
+                 where group_id = %s
+                 order by id desc
+                 limit %s) newest
+        """,
         (group_id, SAMPLE),
     )
     return [row[0] for row in rows]
@@ -74,10 +103,20 @@ def inputs_of_letters(database: Database, group_id: UUID) -> list[Any]:
 def inputs_that_went_well(database: Database, namespace: str, template: str) -> list[Any]:
     """Return inputs of complete workflows of a template, among the newest 5 000 rows. Transaction: own."""
     rows = database.call(
-        "select input from (select input, state, template_id from remand.workflows"
-        " order by id desc limit 5000) f"
-        " where f.state = 'complete' and f.template_id in"
-        " (select id from remand.templates where namespace = %s and name = %s) limit %s",
+        """
+        select newest.input
+          from (select input, state, template_id
+                  from remand.workflows
+                 order by id desc
+                 limit 5000) newest
+         where newest.state = 'complete'
+           and newest.template_id in (
+                 select id
+                   from remand.templates
+                  where namespace = %s
+                    and name = %s)
+         limit %s
+        """,
         (namespace, template, SAMPLE),
     )
     return [row[0] for row in rows]
@@ -89,8 +128,18 @@ def openings(
     """Return openings of the breakers that apply to a step, between two instants. Transaction: own."""
     return database.read(
         Opening,
-        "select m.name, m.at, m.reason from remand.breaker_moves m where m.to_state = 'open'"
-        " and m.at between %s and %s and m.name in (select dependency from remand.template_steps"
-        " where handler = %s and name = %s) order by m.at desc limit 3",
+        """
+        select move.name, move.at, move.reason
+          from remand.breaker_moves move
+         where move.to_state = 'open'
+           and move.at between %s and %s
+           and move.name in (
+                 select dependency
+                   from remand.template_steps
+                  where handler = %s
+                    and name = %s)
+         order by move.at desc
+         limit 3
+        """,
         (earliest, latest, handler, step),
     )

@@ -296,9 +296,13 @@ def trends(database: Database, ids: Sequence[UUID], now: datetime) -> dict[UUID,
     last = now.replace(minute=0, second=0, microsecond=0)
     first = last - timedelta(hours=HOURS - 1)
     rows = database.call(
-        "select group_id, array_agg((extract(epoch from hour - %s) / 3600)::int), array_agg(opened)"
-        " from remand.dead_letter_hours where group_id = any(%s::uuid[]) and hour between %s and %s"
-        " group by 1",
+        """
+        select group_id, array_agg((extract(epoch from hour - %s) / 3600)::int), array_agg(opened)
+          from remand.dead_letter_hours
+         where group_id = any(%s::uuid[])
+           and hour between %s and %s
+         group by 1
+        """,
         (first, list(ids), first, last),
     )
     counted = {one: [0] * HOURS for one in ids}
@@ -333,8 +337,15 @@ def open_letters_of(connection: sa.Connection, group_id: UUID, at_most: int) -> 
 def statuses_of(database: Database, group_id: UUID, at_most: int) -> dict[str, int]:
     """Count the newest `at_most` letters of a group by status. Transaction: own."""
     rows = database.call(
-        "select status, count(*) from (select status from remand.dead_letters where group_id = %s"
-        " order by id desc limit %s) newest group by status",
+        """
+        select newest.status, count(*)
+          from (select status
+                  from remand.dead_letters
+                 where group_id = %s
+                 order by id desc
+                 limit %s) newest
+         group by newest.status
+        """,
         (group_id, at_most),
     )
     return {row[0]: row[1] for row in rows}
@@ -363,13 +374,30 @@ def hit_share(database: Database, group: Group, since: datetime, at_most: int) -
 # A letter is younger than its workflow: ids bound the scan of the group's letters, too.
 _HIT = """
 with looked as materialized (
-  select id, template_id from remand.workflows where id >= %(since)s order by id desc limit %(at_most)s),
-edge as (select id from looked order by id limit 1)
-select (select count(*) from looked l where l.template_id in
-         (select t.id from remand.templates t where t.namespace = %(namespace)s and t.name = %(template)s)),
-       (select count(*) from (
-          select from remand.dead_letters d, edge e
-           where d.group_id = %(group)s and d.id > e.id and d.workflow_id >= e.id limit %(at_most)s) x)
+  select workflow.id, workflow.template_id
+    from remand.workflows workflow
+   where workflow.id >= %(since)s
+   order by workflow.id desc
+   limit %(at_most)s),
+edge as (
+  select looked.id
+    from looked
+   order by looked.id
+   limit 1)
+select (select count(*)
+          from looked
+         where looked.template_id in (
+                 select template.id
+                   from remand.templates template
+                  where template.namespace = %(namespace)s
+                    and template.name = %(template)s)),
+       (select count(*)
+          from (select
+                  from remand.dead_letters letter, edge
+                 where letter.group_id = %(group)s
+                   and letter.id > edge.id
+                   and letter.workflow_id >= edge.id
+                 limit %(at_most)s) hit)
 """
 
 

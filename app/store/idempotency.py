@@ -16,27 +16,38 @@ BUSY_SECONDS = 60.0
 
 # Each new request deletes several keys that are older than a day, so the table does not grow.
 _TAKE = """
-delete from remand.idempotency_keys where (caller, key) in (
-  select caller, key from remand.idempotency_keys
-   where at < coalesce(%(now)s, clock_timestamp()) - interval '1 day'
-     and (caller, key) <> (%(caller)s, %(key)s)
-   order by at limit 10 for update skip locked);
-insert into remand.idempotency_keys as k (caller, key, fingerprint, seed, at, busy_until)
-select %(caller)s, %(key)s, %(fingerprint)s, %(seed)s, n.t, n.t + make_interval(secs => %(busy)s)
-  from (select coalesce(%(now)s, clock_timestamp()) t) n
+delete from remand.idempotency_keys
+ where (caller, key) in (
+         select caller, key
+           from remand.idempotency_keys
+          where at < coalesce(%(now)s, clock_timestamp()) - interval '1 day'
+            and (caller, key) <> (%(caller)s, %(key)s)
+          order by at
+          limit 10
+            for update skip locked);
+insert into remand.idempotency_keys as taken (caller, key, fingerprint, seed, at, busy_until)
+select %(caller)s, %(key)s, %(fingerprint)s, %(seed)s, clock.now,
+       clock.now + make_interval(secs => %(busy)s)
+  from (select coalesce(%(now)s, clock_timestamp()) as now) clock
 on conflict (caller, key) do update
-   set fingerprint = excluded.fingerprint, busy_until = excluded.busy_until, status = null, answer = null,
-       seed = case when k.at < excluded.at - interval '1 day' then excluded.seed else k.seed end,
-       at = case when k.at < excluded.at - interval '1 day' then excluded.at else k.at end
- where k.at < excluded.at - interval '1 day'
-    or k.status is null and k.busy_until < excluded.at and k.fingerprint = excluded.fingerprint
+   set fingerprint = excluded.fingerprint,
+       busy_until = excluded.busy_until,
+       status = null,
+       answer = null,
+       seed = case when taken.at < excluded.at - interval '1 day' then excluded.seed else taken.seed end,
+       at = case when taken.at < excluded.at - interval '1 day' then excluded.at else taken.at end
+ where taken.at < excluded.at - interval '1 day'
+    or taken.status is null and taken.busy_until < excluded.at and taken.fingerprint = excluded.fingerprint
 returning seed
 """
 _LOOK = "select fingerprint, status, answer from remand.idempotency_keys where caller = %s and key = %s"
-_KEEP = (
-    "update remand.idempotency_keys set status = %s, answer = %s::jsonb"
-    " where caller = %s and key = %s and status is null"
-)
+_KEEP = """
+update remand.idempotency_keys
+   set status = %s, answer = %s::jsonb
+ where caller = %s
+   and key = %s
+   and status is null
+"""
 _FORGET = "delete from remand.idempotency_keys where caller = %s and key = %s and status is null"
 
 

@@ -94,8 +94,15 @@ def find_id(
             )
         )
     ) or database.call(
-        f"select id from (select id from remand.{table} order by id desc limit {NEWEST}) newest"
-        f" where right(id::text, %s) = %s limit {_SHOWN}",
+        f"""
+            select newest.id
+              from (select id
+                      from remand.{table}
+                     order by id desc
+                     limit {NEWEST}) newest
+             where right(newest.id::text, %s) = %s
+             limit {_SHOWN}
+            """,
         (len(text), text),
     )
     if not rows:

@@ -31,8 +31,15 @@ def ids_like(database: Database, typed: str, tables: Iterable[str]) -> list[tupl
         rows = database.call(
             f"select id from remand.{table} where id between %s and %s limit {_MOST}", (low, high)
         ) or database.call(
-            f"select id from (select id from remand.{table} order by id desc limit {NEWEST}) newest"
-            f" where right(id::text, %s) = %s limit {_MOST}",
+            f"""
+            select newest.id
+              from (select id
+                      from remand.{table}
+                     order by id desc
+                     limit {NEWEST}) newest
+             where right(newest.id::text, %s) = %s
+             limit {_MOST}
+            """,
             (len(text), text),
         )
         found += [(table, row[0]) for row in rows]

@@ -26,10 +26,14 @@ _WEAK, _STRONG = (
     f"lock table only {_PARENTS} in {mode} mode" for mode in ("share update exclusive", "access exclusive")
 )
 _DEFAULTS_TOO = f"lock table {_DEFAULTS} in access exclusive mode"
-_FALLEN = (
-    "(select count(*) from (select from remand.{0}_default"
-    " where {1} >= %(from)s and {1} < %(to)s limit %(most)s) n)"
-)
+_FALLEN = """
+(select count(*)
+   from (select
+           from remand.{0}_default
+          where {1} >= %(from)s
+            and {1} < %(to)s
+          limit %(most)s) fallen)
+"""
 _ALL_FALLEN = "select " + " + ".join(_FALLEN.format(table, key_of(table)) for table in PARTITIONED)
 
 

@@ -33,9 +33,14 @@ def gating_breaker(
     """Return the breaker that holds back a step of the run queue, or would, and its state."""
     row = connection.execute(
         sa.text(
-            "select b.name, b.state from remand.run_queue q join remand.breakers b on b.name = q.dependency"
-            " where q.workflow_id = :id and q.step = :step"
-            " and (b.state <> 'closed' or b.releasing_since is not null)"
+            """
+            select breaker.name, breaker.state
+              from remand.run_queue queued
+              join remand.breakers breaker on breaker.name = queued.dependency
+             where queued.workflow_id = :id
+               and queued.step = :step
+               and (breaker.state <> 'closed' or breaker.releasing_since is not null)
+            """
         ),
         {"id": workflow_id, "step": step},
     ).first()
@@ -46,9 +51,13 @@ def boost_failed_steps(connection: sa.Connection, boosts: Mapping[UUID, int]) ->
     """Raise the priority of the steps in error of each workflow, up to 9."""
     connection.execute(
         sa.text(
-            "update remand.steps s set priority = least(9, s.priority + g.boost)"
-            " from unnest(cast(:ids as uuid[]), cast(:boosts as int[])) g(id, boost)"
-            " where s.workflow_id = g.id and s.state = 'error'"
+            """
+            update remand.steps step
+               set priority = least(9, step.priority + raised.boost)
+              from unnest(cast(:ids as uuid[]), cast(:boosts as int[])) raised(id, boost)
+             where step.workflow_id = raised.id
+               and step.state = 'error'
+            """
         ),
         {"ids": list(boosts), "boosts": list(boosts.values())},
     )
@@ -114,8 +123,13 @@ def move_place(
     _update(connection, "queue = :queue, priority = :priority", workflow_id, step, **new)
     connection.execute(
         sa.text(
-            "update remand.run_queue set queue = :queue, priority = :priority"
-            " where workflow_id = :id and step = :step and phase in ('ready', 'waiting')"
+            """
+            update remand.run_queue
+               set queue = :queue, priority = :priority
+             where workflow_id = :id
+               and step = :step
+               and phase in ('ready', 'waiting')
+            """
         ),
         {"id": workflow_id, "step": step, **new},
     )
@@ -200,9 +214,17 @@ def reopen(
     """
     connection.execute(
         sa.text(
-            "update remand.workflows set hold = case when paused_at is not null then 'paused' end"
-            " where id = :id and hold is not null and not exists"
-            " (select from remand.steps where workflow_id = :id and state = 'error')"
+            """
+            update remand.workflows workflow
+               set hold = case when workflow.paused_at is not null then 'paused' end
+             where workflow.id = :id
+               and workflow.hold is not null
+               and not exists (
+                     select
+                       from remand.steps step
+                      where step.workflow_id = :id
+                        and step.state = 'error')
+            """
         ),
         {"id": workflow_id},
     )
@@ -291,17 +313,24 @@ def resolve_workflow(
     connection.execute(sa.text("delete from remand.run_queue where workflow_id = :id"), {"id": workflow_id})
     connection.execute(
         sa.text(
-            "select remand.move_steps(array_agg(workflow_id), array_agg(name), array_agg(distinct state),"
-            " 'resolve_manually', 'resolved_manually', :by, :reason, :now) from remand.steps"
-            " where workflow_id = :id and state not in ('complete', 'cancelled', 'resolved_manually')"
+            """
+            select remand.move_steps(array_agg(workflow_id), array_agg(name), array_agg(distinct state),
+                                     'resolve_manually', 'resolved_manually', :by, :reason, :now)
+              from remand.steps
+             where workflow_id = :id
+               and state not in ('complete', 'cancelled', 'resolved_manually')
+            """
         ),
         {"id": workflow_id, "by": by, "reason": reason, "now": now},
     )
     connection.execute(
         sa.text(
-            "update remand.workflows set open_steps = 0, error_steps = 0, troubled = false, hold = null,"
-            " paused_at = null, paused_by = null, pause_reason = null, paused_with_template = false"
-            " where id = :id"
+            """
+            update remand.workflows
+               set open_steps = 0, error_steps = 0, troubled = false, hold = null, paused_at = null,
+                   paused_by = null, pause_reason = null, paused_with_template = false
+             where id = :id
+            """
         ),
         {"id": workflow_id},
     )

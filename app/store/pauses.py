@@ -175,11 +175,18 @@ def paused_templates(database: Database) -> list[TemplatePause]:
 
 def live_workflows_of(database: Database, namespace: str, name: str, *, paused: bool) -> list[UUID]:
     """Return the workflows of a template that have not ended, held with it or not held. Transaction: own."""
-    held = "f.paused_at is not null and f.paused_with_template" if paused else "f.paused_at is null"
+    held = "and workflow.paused_with_template" if paused else ""
     rows = database.call(
-        "select f.id from remand.workflows f join remand.templates t on t.id = f.template_id"
-        f" where t.namespace = %s and t.name = %s and {held}"
-        " and f.state not in ('complete', 'error', 'cancelled', 'resolved_manually') order by f.id",
+        f"""
+        select workflow.id
+          from remand.workflows workflow
+          join remand.templates template on template.id = workflow.template_id
+         where template.namespace = %s
+           and template.name = %s
+           and workflow.paused_at is {"not null" if paused else "null"} {held}
+           and workflow.state not in ('complete', 'error', 'cancelled', 'resolved_manually')
+         order by workflow.id
+        """,
         (namespace, name),
     )
     return [row[0] for row in rows]

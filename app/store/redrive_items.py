@@ -156,8 +156,11 @@ def _requeue(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> 
 def _call(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> Requeued:
     rows = connection.execute(
         sa.text(
-            "select * from remand.requeue_letters(:ids, :by, :reason, :via, :redrive, :claimed, :queue,"
-            " :priority, :now)"
+            """
+            select *
+              from remand.requeue_letters(:ids, :by, :reason, :via, :redrive, :claimed, :queue, :priority,
+                                          :now)
+            """
         ),
         {"ids": ids, **given},
     ).all()
@@ -185,12 +188,17 @@ def mark(
     if not letters:
         return
     sent = "cast(:now as timestamptz)" if state in _SENT else "null"
-    value = "reason = g.v" if reasons else "steps = string_to_array(nullif(g.v, ''), ',')"
+    value = "reason = given.value" if reasons else "steps = string_to_array(nullif(given.value, ''), ',')"
     connection.execute(
         sa.text(
-            f"update remand.redrive_items i set state = :state, at = :now, sent_at = {sent}, {value}"
-            " from unnest(cast(:ids as uuid[]), cast(:values as text[])) g(id, v)"
-            " where i.redrive_id = :redrive and i.letter_id = g.id and i.state = 'waiting'"
+            f"""
+            update remand.redrive_items item
+               set state = :state, at = :now, sent_at = {sent}, {value}
+              from unnest(cast(:ids as uuid[]), cast(:values as text[])) given(id, value)
+             where item.redrive_id = :redrive
+               and item.letter_id = given.id
+               and item.state = 'waiting'
+            """
         ),
         {
             "state": state, "now": now, "redrive": redrive_id, "ids": list(letters),
@@ -212,11 +220,19 @@ def new_errors(connection: Connection, redrive_id: UUID, limit: int = 5) -> list
     """Return what letters of a redrive failed with again, the most frequent first. Transaction: joins."""
     rows = connection.execute(
         sa.text(
-            "select d.error_class || ': ' || split_part(min(d.error_message), E'\\n', 1) error,"
-            " count(*) letters, (array_agg(d.id order by i.position))[1] letter_id, d.group_id"
-            " from remand.redrive_items i join remand.dead_letters d on d.id = i.new_letter_id"
-            " where i.redrive_id = :id and i.state = 'failed'"
-            " group by d.group_id, d.error_class order by 2 desc, 1 limit :limit"
+            """
+            select letter.error_class || ': ' || split_part(min(letter.error_message), E'\\n', 1) as error,
+                   count(*) as letters,
+                   (array_agg(letter.id order by item.position))[1] as letter_id,
+                   letter.group_id
+              from remand.redrive_items item
+              join remand.dead_letters letter on letter.id = item.new_letter_id
+             where item.redrive_id = :id
+               and item.state = 'failed'
+             group by letter.group_id, letter.error_class
+             order by 2 desc, 1
+             limit :limit
+            """
         ),
         {"id": redrive_id, "limit": limit},
     ).all()

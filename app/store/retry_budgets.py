@@ -13,15 +13,17 @@ import sqlalchemy as sa
 
 from app.domain.retry_budget import Used
 
-_LOCK = sa.text(
-    "select namespace, handler, attempts, retries, next_at"
-    " from remand.lock_budgets(:namespaces, :handlers, :seconds, :now)"
-)
-_KEEP = sa.text(
-    "update remand.retry_budgets b set next_at = g.next_at"
-    " from unnest(:namespaces, :handlers, cast(:instants as timestamptz[])) g(namespace, handler, next_at)"
-    " where b.namespace = g.namespace and b.handler = g.handler"
-)
+_LOCK = sa.text("""
+select namespace, handler, attempts, retries, next_at
+  from remand.lock_budgets(:namespaces, :handlers, :seconds, :now)
+""")
+_KEEP = sa.text("""
+update remand.retry_budgets budget
+   set next_at = kept.next_at
+  from unnest(:namespaces, :handlers, cast(:instants as timestamptz[])) kept(namespace, handler, next_at)
+ where budget.namespace = kept.namespace
+   and budget.handler = kept.handler
+""")
 
 
 @dataclass(frozen=True, slots=True, order=True)

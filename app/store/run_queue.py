@@ -36,10 +36,11 @@ _POSTPONED_SECONDS: Final = 60.0
 _CLAIM = "select * from remand.claim_v2(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _CLAIM_HEAD = "select * from remand.claim_head_v2(%s, %s, %s, %s, %s, %s, %s)"
 _READ_CLAIM = "select * from remand.claimed_work(%s, %s::uuid[], %s::text[], %s, %s)"
-_FAIL = (
-    "select * from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[],"
-    " %s::text[]::jsonb[], %s::text[], %s::text[], %s, %s)"
-)
+_FAIL = """
+select *
+  from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[], %s::text[]::jsonb[],
+                            %s::text[], %s::text[], %s, %s)
+"""
 _GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[], %s)"
 # An attempt that was given back may be claimed again under the same number: the lease tells the claims apart.
 _GIVE_BACK_CLAIMS = """

@@ -129,7 +129,10 @@ def state_of(connection: sa.Connection) -> SchemaState | None:
     # By its name in the row: revisions before 0003 have no such column.
     row = connection.execute(
         sa.text(
-            f"select version_num, to_jsonb(v) -> 'serves' ->> -1 as serves from {SCHEMA}.{VERSION_TABLE} v"
+            f"""
+            select version_num, to_jsonb(version) -> 'serves' ->> -1 as serves
+              from {SCHEMA}.{VERSION_TABLE} version
+            """
         )
     ).first()
     return None if row is None else SchemaState(row.version_num, row.serves)

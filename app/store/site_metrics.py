@@ -10,21 +10,31 @@ from app.store.session import Database
 
 # In the words of the index of live workflows.
 _WORKFLOWS = """
-select state, count(*) from remand.workflows
- where state not in ('complete', 'error', 'cancelled', 'resolved_manually') group by state order by state
+select state, count(*)
+  from remand.workflows
+ where state not in ('complete', 'error', 'cancelled', 'resolved_manually')
+ group by state
+ order by state
 """
 _BUSY = "select count(distinct (worker, pid)) from remand.run_queue where phase = 'claimed'"
 _LETTERS = """
-select reason, category, policy, dead_queue, status, sum(now)::bigint as now,
-       sum(opened)::bigint as opened, sum(closed)::bigint as closed, sum(returned)::bigint as returned,
+select reason, category, policy, dead_queue, status,
+       sum(now)::bigint as now,
+       sum(opened)::bigint as opened,
+       sum(closed)::bigint as closed,
+       sum(returned)::bigint as returned,
        sum(closed_seconds) as closed_seconds
-  from remand.dead_letter_counts group by 1, 2, 3, 4, 5
+  from remand.dead_letter_counts
+ group by 1, 2, 3, 4, 5
 """
 _GROUPS = """
-with n as materialized (select coalesce(%s, clock_timestamp()) t)
-select g.state, count(*) as count, count(*) filter (where g.due_at < n.t) as overdue
-  from remand.dead_letter_groups g, n
- where g.state in ('open', 'investigating') group by g.state
+with clock as materialized (
+  select coalesce(%s, clock_timestamp()) as now)
+select letter_group.state, count(*) as count,
+       count(*) filter (where letter_group.due_at < clock.now) as overdue
+  from remand.dead_letter_groups letter_group, clock
+ where letter_group.state in ('open', 'investigating')
+ group by letter_group.state
 """
 _REDRIVES = "select state, count(*) from remand.redrives where ended_at is null group by state"
 

@@ -12,12 +12,12 @@ OLDEST_POSTGRES = 15
 _LOOK = """
 select current_setting('server_version'),
        current_setting('server_version_num')::int / 10000,
-       pg_catalog.pg_encoding_to_char(d.encoding),
-       d.datname,
+       pg_catalog.pg_encoding_to_char(database.encoding),
+       database.datname,
        pg_catalog.pg_is_in_recovery(),
        current_setting('default_transaction_read_only') = 'on'
-  from pg_catalog.pg_database d
- where d.datname = current_database()
+  from pg_catalog.pg_database database
+ where database.datname = current_database()
 """
 
 

@@ -12,7 +12,8 @@ from app.store.session import Database
 _TRY = sa.text("select pg_try_advisory_xact_lock(hashtext('remand.sweep.' || :name))")
 # The transaction is idle while the sweep runs: no timeout may end it. Older servers lack the second setting.
 _STAY = sa.text("""
-select set_config(name, '0', true) from pg_settings
+select set_config(name, '0', true)
+  from pg_settings
  where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')
 """)
 

@@ -25,24 +25,28 @@ from app.store.tables import unclassified
 
 _RECORD = """
 -- Whoever holds one of the rows, a drain must not wait for it: its steps come first.
-with patience as materialized (select set_config('lock_timeout', '500ms', true))
-insert into remand.unclassified as u
+with patience as materialized (
+  select set_config('lock_timeout', '500ms', true)),
+clock as materialized (
+  select coalesce(%s, clock_timestamp()) as now)
+insert into remand.unclassified as known
   (fingerprint, error_class, message, count, first_at, last_at, workflow_id, step, attempt, handler)
-select x.fingerprint, x.error_class, x.message, x.count, x.at, x.at, x.workflow_id, x.step, x.attempt,
-  s.handler
-from patience, (
-  select *, coalesce(%s, clock_timestamp()) as at
-  from unnest(%s::text[], %s::text[], %s::text[], %s::bigint[], %s::uuid[], %s::text[], %s::int[])
-    as given (fingerprint, error_class, message, count, workflow_id, step, attempt)
-) x
-join remand.steps s on s.workflow_id = x.workflow_id and s.name = x.step
-order by x.fingerprint -- one order for all: those who count at the same time wait for each other, no circle
-on conflict (fingerprint) do update set
-  count = u.count + excluded.count,
-  last_at = greatest(u.last_at, excluded.last_at),
-  message = excluded.message,
-  workflow_id = excluded.workflow_id, step = excluded.step, attempt = excluded.attempt,
-  handler = excluded.handler
+select given.fingerprint, given.error_class, given.message, given.count, clock.now, clock.now,
+       given.workflow_id, given.step, given.attempt, step.handler
+  from patience,
+       clock,
+       unnest(%s::text[], %s::text[], %s::text[], %s::bigint[], %s::uuid[], %s::text[], %s::int[])
+         given(fingerprint, error_class, message, count, workflow_id, step, attempt)
+  join remand.steps step on step.workflow_id = given.workflow_id and step.name = given.step
+ order by given.fingerprint -- for all: those who count at the same time wait for each other, no circle
+on conflict (fingerprint) do update
+   set count = known.count + excluded.count,
+       last_at = greatest(known.last_at, excluded.last_at),
+       message = excluded.message,
+       workflow_id = excluded.workflow_id,
+       step = excluded.step,
+       attempt = excluded.attempt,
+       handler = excluded.handler
 """
 _LIST = """
 select {0}

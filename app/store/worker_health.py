@@ -9,16 +9,21 @@ from app.store.connection import connect
 from app.store.rows import made
 
 _LOOK = """
-select extract(epoch from clock_timestamp() - w.heartbeat_at)::float as heartbeat_age,
-       w.stopped_at is not null as stopped,
-       w.queues,
-       exists (select from remand.run_queue q where q.worker = w.id) as is_busy,
-       (select q.queue from remand.run_queue q
-         where q.queue = any(w.queues) and q.phase in ('ready', 'failed')
-           and q.due_at < clock_timestamp() - make_interval(secs => %(patience)s) limit 1) as waiting_queue
-  from remand.workers w
- where w.hostname = %(node)s or %(node)s = '' and split_part(w.hostname, '@', 2) = %(host)s
- order by w.started_at desc limit 1
+select extract(epoch from clock_timestamp() - worker.heartbeat_at)::float as heartbeat_age,
+       worker.stopped_at is not null as stopped,
+       worker.queues,
+       exists (select from remand.run_queue queued where queued.worker = worker.id) as is_busy,
+       (select queued.queue
+          from remand.run_queue queued
+         where queued.queue = any(worker.queues)
+           and queued.phase in ('ready', 'failed')
+           and queued.due_at < clock_timestamp() - make_interval(secs => %(patience)s)
+         limit 1) as waiting_queue
+  from remand.workers worker
+ where worker.hostname = %(node)s
+    or %(node)s = '' and split_part(worker.hostname, '@', 2) = %(host)s
+ order by worker.started_at desc
+ limit 1
 """
 
 

@@ -17,13 +17,14 @@ from app.store.driver_errors import ending_of
 from app.store.driver_messages import cleaned
 from app.store.session import Database, translated
 
-_REGISTER = (
-    "insert into remand.workers (id, hostname, pid, queues, pool, concurrency, version, code_version,"
-    " lock_key, started_at, heartbeat_at)"
-    " values (%(id)s, %(hostname)s, %(pid)s, %(queues)s, %(pool)s, %(concurrency)s, %(version)s,"
-    " %(code_version)s, hashtextextended(%(id)s::text, 0), clock_timestamp(), clock_timestamp())"
-    " on conflict (id) do update set heartbeat_at = clock_timestamp(), stopped_at = null"
-)
+_REGISTER = """
+insert into remand.workers
+  (id, hostname, pid, queues, pool, concurrency, version, code_version, lock_key, started_at, heartbeat_at)
+values (%(id)s, %(hostname)s, %(pid)s, %(queues)s, %(pool)s, %(concurrency)s, %(version)s, %(code_version)s,
+        hashtextextended(%(id)s::text, 0), clock_timestamp(), clock_timestamp())
+on conflict (id) do update
+   set heartbeat_at = clock_timestamp(), stopped_at = null
+"""
 _LOCK = "select pg_advisory_lock(hashtextextended(%s::text, 0))"
 _BEAT = "update remand.workers set heartbeat_at = clock_timestamp(), stopped_at = null where id = %s"
 _STOP = "update remand.workers set stopped_at = clock_timestamp() where id = %s"

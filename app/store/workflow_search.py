@@ -144,8 +144,15 @@ def _query(database: Database, sql: str, arguments: Mapping[str, Any]) -> list[t
 def _end_of_stretch(database: Database, low: UUID, high: UUID) -> UUID | None:
     rows = _query(
         database,
-        "select id from remand.workflows where id >= %(low)s and id < %(high)s"
-        " order by id desc offset %(skipped)s limit 1",
+        """
+        select id
+          from remand.workflows
+         where id >= %(low)s
+           and id < %(high)s
+         order by id desc
+        offset %(skipped)s
+         limit 1
+        """,
         {"low": low, "high": high, "skipped": STRETCH - 1},
     )
     return rows[0][0] if rows else None
