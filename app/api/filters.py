@@ -6,7 +6,7 @@ The API's description and checks of a field come from `app.domain.filters.Asked`
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -32,13 +32,8 @@ def with_filter(of: type[Any]) -> Callable[[Callable[..., Response]], Callable[.
     def change(route: Callable[..., Response]) -> Callable[..., Response]:
         @wraps(route)
         def endpoint(**given: Any) -> Response:
-            sent = {question.field: given.pop(question.name) for question in questions(of)}
-            asked = {
-                field: tuple(value) if isinstance(value, list) else value
-                for field, value in sent.items()
-                if value is not None
-            }
-            return route(asked=of(**asked), **given)
+            sent = {question.name: given.pop(question.name) for question in questions(of)}
+            return route(asked=of(**_values(of, sent)), **given)
 
         made = inspect.signature(route, eval_str=True)
         parameters = [
@@ -51,6 +46,15 @@ def with_filter(of: type[Any]) -> Callable[[Callable[..., Response]], Callable[.
         return endpoint
 
     return change
+
+
+def _values(of: type, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was sent as the fields of a filter."""
+    return {
+        question.field: tuple(value) if isinstance(value, list) else value
+        for question in questions(of)
+        if (value := sent[question.name]) is not None
+    }
 
 
 def _parameter(question: Question) -> inspect.Parameter:
@@ -104,11 +108,7 @@ class _Criteria(BaseModel):
         Raises:
             InputInvalid: two of its conditions exclude each other.
         """
-        given: dict[str, Any] = {
-            question.field: tuple(value) if isinstance(value, list) else value
-            for question in questions(LetterFilter)
-            if (value := getattr(self, question.name)) is not None
-        }
+        given = _values(LetterFilter, dict(self))
         if not self.closed_too:
             return LetterFilter(**given)
         if "statuses" in given:

@@ -14,6 +14,7 @@ import typer
 from app.cli.arguments import read_since
 from app.cli.context import Cli
 from app.domain.filters import Question, questions
+from app.domain.template_reference import split_reference
 from app.resources.wording import now
 
 
@@ -75,17 +76,11 @@ def _value(cli: Cli, question: Question, value: Any) -> dict[str, Any]:
     if question.is_many:
         return {question.field: tuple(value)}
     if question.asked.parts:
-        return _reference(question.asked.parts, value)
+        parts = zip(question.asked.parts, split_reference(value), strict=True)
+        return {field: part for field, part in parts if part}
     if question.kind is UUID:
         return {question.field: _id(cli, question.field, value)}
     return {question.field: read_since(value, now()) if question.kind is datetime else value}
-
-
-def _reference(fields: Sequence[str], typed: str) -> dict[str, Any]:
-    path, _, version = typed.partition(":")
-    namespace, _, name = path.rpartition("/")
-    parts = dict(zip(fields, (namespace, name, version), strict=True))
-    return {field: part for field, part in parts.items() if part}
 
 
 def _id(cli: Cli, field: str, typed: str) -> UUID:

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from typing import Any, Self
 from uuid import UUID
 
-from app.domain.errors import InputInvalid
-from app.domain.filters import asked
+from app.domain.errors import InputInvalid, InstantInvalid
+from app.domain.filters import asked, from_json, questions
 from app.domain.states import CATEGORIES, DeadLetterStatus, DeadReason
+from app.domain.template_reference import split_reference
 
 OPEN = (DeadLetterStatus.PENDING, DeadLetterStatus.INVESTIGATING)
 
@@ -104,7 +105,7 @@ class LetterFilter:
     )
 
     def __post_init__(self) -> None:
-        unknown = [one for one in self.categories if one not in CATEGORIES]
+        unknown = [category for category in self.categories if category not in CATEGORIES]
         if unknown:
             raise InputInvalid(
                 f"{unknown[0]!r} is no category of failures", hint=f"known are {', '.join(CATEGORIES)}"
@@ -118,8 +119,7 @@ class LetterFilter:
     @classmethod
     def of_template(cls, ref: str, **more: Any) -> Self:
         """Return the filter for "name", "namespace/name" or "namespace/name:version"."""
-        path, _, version = ref.partition(":")
-        namespace, _, name = path.rpartition("/")
+        namespace, name, version = split_reference(ref)
         return cls(namespace=namespace or None, template=name or None, version=version or None, **more)
 
     def to_json(self) -> dict[str, Any]:
@@ -133,23 +133,29 @@ class LetterFilter:
         Raises:
             InputInvalid: a key or a value is unknown.
         """
-        unknown = set(data) - {one.name for one in fields(cls)}
+        unknown = set(data) - {question.field for question in questions(cls)}
         if unknown:
             raise InputInvalid(f"dead letters cannot be filtered by {min(unknown)!r}")
         try:
-            return cls(**{name: _READ.get(name, _same)(value) for name, value in data.items()})
-        except (ValueError, TypeError, AttributeError) as error:
+            return cls(
+                **{
+                    question.field: from_json(question, data[question.field])
+                    for question in questions(cls)
+                    if question.field in data
+                }
+            )
+        except (InstantInvalid, ValueError, TypeError) as error:
             raise InputInvalid(f"this is no filter of dead letters: {error}") from None
 
     def describe(self) -> str:
         """Return it in English, as "pending or investigating letters of template order, reason expired"."""
         which = " or ".join(self.statuses) if self.statuses else "all"
-        told = [_in_words(name, value) for name, value in self._given() if value and name != "statuses"]
-        return f"{which} letters{''.join(f', {one}' for one in told)}"
+        others = [_in_words(name, value) for name, value in self._given() if value and name != "statuses"]
+        return ", ".join([f"{which} letters", *others])
 
     def _given(self) -> Iterator[tuple[str, Any]]:
-        for one in fields(self):
-            yield one.name, getattr(self, one.name)
+        for field in fields(self):
+            yield field.name, getattr(self, field.name)
 
 
 _WORDS = {
@@ -176,37 +182,10 @@ def _in_words(name: str, value: Any) -> str:
 def _plain(value: Any) -> Any:
     match value:
         case tuple():
-            return [_plain(one) for one in value]
+            return [_plain(part) for part in value]
         case UUID():
             return str(value)
         case datetime():
             return value.astimezone(UTC).isoformat()
         case _:
             return value
-
-
-def _same(value: Any) -> Any:
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"{value!r} is not text")
-    return value
-
-
-def _instant(value: Any) -> datetime | None:
-    if value is None:
-        return None
-    read = datetime.fromisoformat(value)
-    if read.tzinfo is None:
-        raise ValueError(f"{value!r} has no time zone")
-    return read
-
-
-_READ: Mapping[str, Any] = {
-    "statuses": lambda value: tuple(DeadLetterStatus(one) for one in value),
-    "ids": lambda value: tuple(UUID(one) for one in value),
-    "workflow_id": lambda value: None if value is None else UUID(value),
-    "group_id": lambda value: None if value is None else UUID(value),
-    "reasons": lambda value: tuple(DeadReason(one) for one in value),
-    "categories": tuple,
-    "opened_from": _instant,
-    "opened_before": _instant,
-}

@@ -98,14 +98,14 @@ def questions(of: Any) -> tuple[Question, ...]:
 def _questions(of: Any) -> tuple[Question, ...]:
     hints = get_type_hints(of)
     return tuple(
-        Question(one.name, *_kind(hints[one.name]), _default(one), one.metadata["asked"])
-        for one in fields(of)
-        if "asked" in one.metadata
+        Question(part.name, *_kind(hints[part.name]), _default(part), part.metadata["asked"])
+        for part in fields(of)
+        if "asked" in part.metadata
     )
 
 
-def _default(one: Any) -> Any:
-    return None if one.default is MISSING else one.default
+def _default(part: Any) -> Any:
+    return None if part.default is MISSING else part.default
 
 
 def _kind(hint: Any) -> tuple[type, bool]:
@@ -148,6 +148,24 @@ def _parts(question: Question, text: str) -> list[str]:
 
 def _value(kind: type, text: str) -> Any:
     return read_instant(text, naive_is_utc=True) if kind is datetime else kind(text)
+
+
+def from_json(question: Question, value: Any) -> Any:
+    """Return the value of a field that is stored as JSON types.
+
+    Raises:
+        ValueError, TypeError, InstantInvalid: it is of another type, or none of those known.
+    """
+    if question.is_many:
+        return tuple(_stored(question.kind, part) for part in value)
+    return None if value is None else _stored(question.kind, value)
+
+
+def _stored(kind: type, value: Any) -> Any:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not text")
+    # An instant without a zone is refused: nobody typed it.
+    return read_instant(value) if kind is datetime else kind(value)
 
 
 def written(wanted: Any) -> dict[str, list[str]]:

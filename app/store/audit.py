@@ -16,11 +16,11 @@ from app.domain.page import Page
 from app.store.conditions import conditions
 from app.store.counting import count_rows
 from app.store.ids import first_id_at, new_id
-from app.store.rows import HasId, columns, read
+from app.store.rows import columns, read
 from app.store.session import Database
 from app.store.tables import audit_log
 
-T = TypeVar("T", bound=HasId)
+T = TypeVar("T")
 _CLOCKS_DIFFER = timedelta(hours=1)
 
 
@@ -64,7 +64,7 @@ def list_page(
         sa.select(*columns(kind, audit_log)).where(*matching).order_by(audit_log.c.id.desc()).limit(limit + 1)
     )
     with database.begin() as connection:
-        found = read(kind, connection.execute(query))
+        found: list[Any] = read(kind, connection.execute(query))
     return Page.of(
         found, limit, after=after, cursor=lambda entry: str(entry.id), count=lambda: _total(database, wanted)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,11 +14,11 @@ from app.domain.notifications import DeliveryState
 from app.domain.page import Page
 from app.store.counting import count_rows
 from app.store.ids import read_cursor
-from app.store.rows import HasId, columns, read
+from app.store.rows import columns, read
 from app.store.session import Database
 from app.store.tables import notification_targets, notifications
 
-T = TypeVar("T", bound=HasId)
+T = TypeVar("T")
 _PRUNED = 5000
 _GROWN = """
 with large as materialized (
@@ -100,7 +100,7 @@ def list_page(
     if after is not None:
         query = query.where(table.id < read_cursor(after))
     with database.reading() as connection:
-        rows = read(kind, connection.execute(query.limit(limit + 1)))
+        rows: list[Any] = read(kind, connection.execute(query.limit(limit + 1)))
     return Page.of(
         rows,
         limit,

@@ -6,21 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
 T = TypeVar("T")
-
-
-class HasId(Protocol):
-    """A row of a list that is ordered by ids."""
-
-    @property
-    def id(self) -> UUID:
-        """Its id."""
 
 
 def names(kind: Any) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 from app.domain.dag import children_of
 from app.domain.errors import Problem, TemplateChanged, TemplateInvalid, TemplateNotFound
 from app.domain.template import Template, content_hash, from_definition, to_definition
+from app.domain.template_reference import split_reference
 from app.store import dead_queues
 from app.store.session import Database
 from app.store.tables import template_steps, templates
@@ -96,8 +97,7 @@ class Templates:
         Raises:
             TemplateNotFound: nothing, or nothing unambiguous, has that name.
         """
-        path, _, version = ref.partition(":")
-        namespace, _, name = path.rpartition("/")
+        namespace, name, version = split_reference(ref)
         if namespace and version and (namespace, name, version) in self._by_ref:
             return self._by_ref[namespace, name, version]
         known = self._newest.get(ref)

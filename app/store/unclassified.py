@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg2
@@ -57,19 +57,7 @@ select {0}
 """
 
 
-class Seen(Protocol):
-    """What the order of the list needs."""
-
-    @property
-    def last_at(self) -> datetime:
-        """When it was last seen."""
-
-    @property
-    def fingerprint(self) -> str:
-        """What it is counted by."""
-
-
-T = TypeVar("T", bound=Seen)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +104,9 @@ def list_page(database: Database, kind: type[T], *, after: str | None = None, li
         InputInvalid: `after` is no cursor of this list.
     """
     at, fingerprint = (None, None) if after is None else _place(after)
+    rows: list[Any] = database.read(kind, _LIST.format(names(kind)), (at, at, fingerprint, limit + 1))
     return Page.of(
-        database.read(kind, _LIST.format(names(kind)), (at, at, fingerprint, limit + 1)),
+        rows,
         limit,
         after=after,
         cursor=lambda seen: f"{seen.last_at.isoformat()}_{seen.fingerprint}",

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from app.domain.errors import InputInvalid
 from app.domain.page import MOST_COUNTED, Page
+from app.domain.template_reference import split_reference
 from app.domain.workflow_filter import WorkflowFilter
 from app.store.ids import first_id_at, id_range, instant_of
 from app.store.session import Database
@@ -203,9 +204,8 @@ def _templates(wanted: WorkflowFilter, arguments: dict[str, Any]) -> list[str]:
         where.append("namespace = %(namespace)s")
         arguments["namespace"] = wanted.namespace
     if wanted.template is not None:
-        path, _, version = wanted.template.partition(":")
-        namespace, _, name = path.rpartition("/")
-        for column, value in (("name", name), ("version", version), ("namespace", namespace)):
+        parts = split_reference(wanted.template)
+        for column, value in zip(("namespace", "name", "version"), parts, strict=True):
             if value:
                 where.append(f"{column} = %(template_{column})s")
                 arguments[f"template_{column}"] = value
