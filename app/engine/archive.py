@@ -23,11 +23,12 @@ from app.domain.partitions import Period
 from app.domain.retention import Stay, Way, cutoff, due_at, kept_outcomes, way_of
 from app.engine.context import Engine
 from app.engine.sweeps.passing_over import act_passing_over
-from app.store import archive as stored
+from app.store import archive_candidates, archive_moves, archive_periods, diagnosis
 from app.store import archive_runs as books
-from app.store import diagnosis
 from app.store import partitions as live
-from app.store.archive import Archived, Between, Outcome, PeriodInspection, Rule
+from app.store.archive_candidates import Between, PeriodInspection, Rule
+from app.store.archive_moves import Outcome
+from app.store.archive_periods import Archived
 from app.store.archive_runs import Run, Sums
 from app.store.session import NOT_NOW
 from app.store.sweep_lock import alone
@@ -120,7 +121,7 @@ def run(engine: Engine, *, by: str = SWEEP, monotonic: Callable[[], float] = tim
         job = _job(engine, by, lambda: monotonic() < until)
         moves = [partial(_move_period, job, period) for period in _due(job)]
         failed = _each(job, moves)
-        ranges = _ranges(stored.archived_periods(engine.database))
+        ranges = _ranges(archive_periods.listed(engine.database))
         moves = [
             partial(_move_batches, job, books.DEFAULT, archived, between) for archived, between in ranges
         ]
@@ -151,16 +152,16 @@ def _each(job: _Job, moves: Sequence[Callable[[], None]]) -> list[ArchiveMismatc
 def plan(engine: Engine) -> list[Planned]:
     """Return what a run would do now, by period. Changes nothing; reads every workflow of the due periods."""
     job = _job(engine, SWEEP, lambda: True)
-    archived = stored.archived_periods(engine.database)
+    archived = archive_periods.listed(engine.database)
     planned = []
     for period in _due(job):
         looked = _look(job, period)
-        is_begun = _is_begun(period, archived) or stored.is_spilled(engine.database, period)
+        is_begun = _is_begun(period, archived) or archive_periods.is_spilled(engine.database, period)
         way = way_of(looked.census, _most(job), is_begun=is_begun)
         go = looked.census.go if way in (Way.PERIOD, Way.BATCH) else 0
         planned.append(Planned(period.name, period.starts_at, period.ends_at, way, go, looked.census.stay))
     ranges = [between for _, between in _ranges(archived)]
-    left = sum(stored.count_default(engine.database, between, job.rule) for between in ranges)
+    left = sum(archive_candidates.count_default(engine.database, between, job.rule) for between in ranges)
     if left:
         planned.append(Planned(books.DEFAULT, None, None, Way.BATCH, left, {}))
     return planned
@@ -172,7 +173,7 @@ def verify_pending(engine: Engine) -> None:
     Raises:
         ArchiveMismatch: what arrived is not what left; it was handed back.
     """
-    there = {period.name for period in stored.archived_periods(engine.database) if period.is_whole}
+    there = {period.name for period in archive_periods.listed(engine.database) if period.is_whole}
     for run in books.unverified(engine.database):
         if run.kind == "archive" and run.period in there:
             _verify(engine, run)
@@ -183,9 +184,11 @@ def verify_pending(engine: Engine) -> None:
 def size_of(engine: Engine, period: str) -> int:
     """Return the size in bytes of a period's archive tables, or of the default archive partitions."""
     if period == books.DEFAULT:
-        return stored.size(engine.database, [f"{table}_archive_{books.DEFAULT}" for table in PARTITIONED])
+        return archive_periods.size(
+            engine.database, [f"{table}_archive_{books.DEFAULT}" for table in PARTITIONED]
+        )
     return sum(
-        archived.bytes for archived in stored.archived_periods(engine.database) if archived.name == period
+        archived.bytes for archived in archive_periods.listed(engine.database) if archived.name == period
     )
 
 
@@ -224,23 +227,23 @@ def _is_begun(period: Period, archived: Sequence[Archived]) -> bool:
 def _look(job: _Job, period: Period) -> PeriodInspection:
     database = job.engine.database
     server_now = diagnosis.server_time(database)
-    return stored.look(database, period, job.rule, _most(job), server_now)
+    return archive_candidates.look(database, period, job.rule, _most(job), server_now)
 
 
 def _move_period(job: _Job, period: Period) -> None:
     """Inspect a period and move it as its rows allow; inspect it again if somebody changed it meanwhile."""
     for _ in range(_TRIES):
         looked = _look(job, period)
-        is_begun = _is_begun(period, stored.archived_periods(job.engine.database))
+        is_begun = _is_begun(period, archive_periods.listed(job.engine.database))
         # Some of it was archived before it had a partition: the rest goes to the same place.
-        is_spilled = not is_begun and stored.is_spilled(job.engine.database, period)
+        is_spilled = not is_begun and archive_periods.is_spilled(job.engine.database, period)
         way = way_of(looked.census, _most(job), is_begun=is_begun or is_spilled)
         if way in (Way.WAIT, Way.STAY):
             return
         if way is Way.BATCH:
             if not is_begun and not is_spilled:
-                stored.begin_period(job.engine.database, period)
-            between = stored.between(period.starts_at, period.ends_at)
+                archive_periods.begin_period(job.engine.database, period)
+            between = archive_candidates.between(period.starts_at, period.ends_at)
             _move_batches(job, period.name, None if is_spilled else period, between)
             if not job.has_time():
                 return
@@ -257,18 +260,18 @@ def _move_period(job: _Job, period: Period) -> None:
 def _hand_over(job: _Job, period: Period, looked: PeriodInspection, way: Way) -> Outcome:
     database, hold_seconds = job.engine.database, job.engine.settings.archive.hold_seconds
     attach = way is Way.PERIOD
-    tables = stored.live_tables(period.name)
+    tables = archive_periods.live_tables(period.name)
     drafted = books.draft("archive", "period", period, job.by, _now(job.engine))
-    drafted = replace(drafted, bytes_before=stored.size(database, tables))
+    drafted = replace(drafted, bytes_before=archive_periods.size(database, tables))
     before = _NOTHING
     if attach:
         try:
-            stored.promise_bounds(database, period)
+            archive_periods.promise_bounds(database, period)
         except Busy:
             return _deferred(period, "late")
-        before = stored.sums(database, tables, looked.staying)
+        before = archive_moves.sums(database, tables, looked.staying)
     drafted = replace(drafted, bytes=drafted.bytes_before if attach else size_of(job.engine, period.name))
-    handed = stored.hand_over(database, drafted, looked, before, hold_seconds, attach=attach)
+    handed = archive_moves.hand_over(database, drafted, looked, before, hold_seconds, attach=attach)
     if handed.run is None:
         return _deferred(period, handed.outcome)
     if attach:
@@ -287,7 +290,7 @@ def _deferred(period: Period, outcome: Outcome) -> Outcome:
 
 def _verify(engine: Engine, run: Run) -> None:
     """Count and hash again what a run moved; hand the period back if the result differs."""
-    arrived = stored.sums(engine.database, stored.live_tables(run.period))
+    arrived = archive_moves.sums(engine.database, archive_periods.live_tables(run.period))
     # Whoever moves rows of a period verifies it first: after that, a difference is expected.
     if arrived == run.sums or books.is_verified(engine.database, run):
         books.note_verified(engine.database, run, _now(engine))
@@ -301,12 +304,14 @@ def _verify(engine: Engine, run: Run) -> None:
     period = Period(run.period, run.starts_at, run.ends_at)
     back = books.draft("restore", "period", period, "archive.mismatch", _now(engine))
     hold_seconds = engine.settings.archive.hold_seconds
-    handed = stored.hand_back(engine.database, back, arrived, most=_MOST_BACK, hold_seconds=hold_seconds)
+    handed = archive_moves.hand_back(
+        engine.database, back, arrived, most=_MOST_BACK, hold_seconds=hold_seconds
+    )
     log("archive.mismatch", period=run.period, handed_back=handed.run is not None)
     if handed.run is not None:
         books.note_verified(engine.database, run, _now(engine))
         books.note_verified(engine.database, handed.run, _now(engine))
-    raise stored.mismatch(difference)
+    raise archive_moves.mismatch(difference)
 
 
 def _move_batches(job: _Job, partition: str, period: Period | None, between: Between) -> None:
@@ -317,13 +322,13 @@ def _move_batches(job: _Job, partition: str, period: Period | None, between: Bet
     total = _NOTHING
     limit = engine.settings.archive.batch_size
 
-    def act() -> stored.Batched | None:
-        return stored.move_batch(
+    def act() -> archive_moves.Batched | None:
+        return archive_moves.move_batch(
             engine.database, drafted, partition, (low, high), job.rule, limit=limit, now=engine.clock.fixed()
         )
 
     def candidates() -> list[UUID]:
-        return stored.due_of(engine.database, partition, (low, high), job.rule, limit)
+        return archive_candidates.due_of(engine.database, partition, (low, high), job.rule, limit)
 
     while job.has_time():
         came = [batch for batch in act_passing_over(engine.database, SWEEP, act, candidates, _AWAY) if batch]
@@ -347,12 +352,12 @@ def _ranges(archived: Sequence[Archived]) -> Iterator[tuple[Period | None, Betwe
     """Yield the time ranges for which the archive has periods, and the ranges for which it has none."""
     ends: list[datetime | None] = [None]
     for period in archived:
-        yield period.period, stored.between(period.starts_at, period.ends_at)
+        yield period.period, archive_candidates.between(period.starts_at, period.ends_at)
         ends += [period.starts_at, period.ends_at]
     ends.append(None)
     for begin, end in list(pairwise(ends))[::2]:
         if begin is None or end is None or begin < end:
-            yield None, stored.between(begin, end)
+            yield None, archive_candidates.between(begin, end)
 
 
 def _log_moved(run: Run) -> None:

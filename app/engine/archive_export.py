@@ -25,8 +25,7 @@ from app.engine.archive import size_of, verify_pending
 from app.engine.archive_restore import find_period
 from app.engine.context import Engine
 from app.engine.operate import Who
-from app.store import archive as stored
-from app.store import archive_files, audit, schema
+from app.store import archive_files, archive_moves, audit, schema
 from app.store import archive_runs as books
 from app.store.archive_runs import DEFAULT, Run, Sums
 from app.store.ids import new_id
@@ -142,7 +141,7 @@ def drop(engine: Engine, name: str, who: Who) -> Dropped:
     verify_pending(engine)
     held = _held(engine, name)
     state = archive_files.state_of(engine.database, name)
-    sums = stored.sums(engine.database, held.tables)
+    sums = archive_moves.sums(engine.database, held.tables)
     why = _reason(engine, held, sums)
     now = _now(engine)
     drafted = books.counted(books.draft("drop", "period", held.period, who.by, now), sums)
@@ -189,7 +188,7 @@ def _now(engine: Engine) -> datetime:
 
 def _write(engine: Engine, held: _Held, part: Path) -> tuple[list[FileOf], Sums]:
     with archive_files.frozen(engine.database) as connection:
-        sums = stored.sums_of(connection, held.tables)
+        sums = archive_moves.sums_of(connection, held.tables)
         files = [
             _write_file(part / f"{of}.jsonl.gz", archive_files.lines(connection, table, of))
             for of, table in zip(PARTITIONED, held.tables, strict=True)

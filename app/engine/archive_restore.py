@@ -14,10 +14,10 @@ from app.domain.errors import Busy, IllegalMove, PeriodNotFound, WorkflowNotFoun
 from app.engine.archive import size_of, verify_pending
 from app.engine.context import Engine
 from app.engine.operate import Who
-from app.store import archive as stored
+from app.store import archive_moves, archive_periods, audit, workflows
 from app.store import archive_runs as books
-from app.store import audit, workflows
-from app.store.archive import Archived, Outcome
+from app.store.archive_moves import Outcome
+from app.store.archive_periods import Archived
 from app.store.session import Connection
 from app.telemetry import log
 
@@ -85,19 +85,19 @@ def find_period(engine: Engine, name: str) -> Archived:
     Raises:
         PeriodNotFound: it has none of that name.
     """
-    for period in stored.archived_periods(engine.database):
+    for period in archive_periods.listed(engine.database):
         if period.name == name:
             return period
     raise PeriodNotFound(f"the archive has no period {name!r}", hint="see `remand archive status`")
 
 
 def _whole(engine: Engine, archived: Archived, who: Who) -> Restored:
-    before = stored.sums(engine.database, archived.tables)
+    before = archive_moves.sums(engine.database, archived.tables)
     drafted = replace(
         books.draft("restore", "period", archived.period, who.by, engine.instant()),
         bytes_before=archived.bytes,
     )
-    handed = stored.hand_back(
+    handed = archive_moves.hand_back(
         engine.database,
         drafted,
         before,
@@ -119,9 +119,9 @@ def _whole(engine: Engine, archived: Archived, who: Who) -> Restored:
 def _by_batches(engine: Engine, archived: Archived, who: Who) -> Restored:
     drafted = books.draft("restore", "batch", archived.period, who.by, engine.instant())
     count = 0
-    while ids := stored.ids_in(engine.database, archived, _BATCH):
+    while ids := archive_periods.ids_in(engine.database, archived, _BATCH):
         with engine.database.begin() as connection:
-            moved, _ = stored.restore_batch(connection, drafted, ids, engine.now(connection))
+            moved, _ = archive_moves.restore_batch(connection, drafted, ids, engine.now(connection))
             if not count:
                 _record(engine, connection, who, archived.name)
         count += len(moved)
@@ -133,7 +133,7 @@ def _by_batches(engine: Engine, archived: Archived, who: Who) -> Restored:
 def _bring(engine: Engine, connection: Connection, ids: Sequence[UUID], who: Who) -> set[UUID]:
     """Restore these workflows, with one run for each period they come from."""
     now = engine.now(connection)
-    periods = stored.archived_periods(engine.database)
+    periods = archive_periods.listed(engine.database)
     left, moved = list(ids), set[UUID]()
     for period in (*periods, None):
         of_it = left if period is None else [workflow_id for workflow_id in left if period.holds(workflow_id)]
@@ -141,7 +141,7 @@ def _bring(engine: Engine, connection: Connection, ids: Sequence[UUID], who: Who
         if of_it:
             drafted = books.draft("restore", "batch", None if period is None else period.period, who.by, now)
             drafted = replace(drafted, bytes=0 if period is None else period.bytes)
-            moved.update(stored.restore_batch(connection, drafted, of_it, now)[0])
+            moved.update(archive_moves.restore_batch(connection, drafted, of_it, now)[0])
     return moved
 
 

@@ -18,8 +18,9 @@ from app.domain.states import GroupState
 from app.domain.text import MAX_PROSE, check_text
 from app.engine.context import Engine
 from app.engine.operate import Who
-from app.store import audit, dead_letters, groups
-from app.store.groups import HOURS, Group
+from app.store import audit, dead_letters, group_counts, groups
+from app.store.group_counts import HOURS
+from app.store.groups import Group
 from app.store.session import Connection
 from app.telemetry import log
 from remand.redact import redact_text
@@ -51,16 +52,16 @@ def standing(engine: Engine, group_id: UUID) -> GroupStatus:
         GroupNotFound: no group has that id.
     """
     database = engine.database
-    groups.fold(database)
+    group_counts.fold(database)
     group = groups.get_group(database, group_id)
     now = engine.instant()
-    trend = groups.trends(database, [group_id], now)[group_id]
+    trend = group_counts.trends(database, [group_id], now)[group_id]
     since = now - timedelta(hours=HOURS)
     return GroupStatus(
         group,
         trend,
-        groups.hit_share(database, group, since, _LOOKED_AT),
-        groups.statuses_of(database, group_id, _LETTERS),
+        group_counts.hit_share(database, group, since, _LOOKED_AT),
+        group_counts.statuses_of(database, group_id, _LETTERS),
         groups.earlier(database, group),
     )
 
@@ -248,7 +249,7 @@ def _refuse_resolved(group: Group, verb: str) -> None:
 
 
 def _refuse_open_letters(connection: Connection, group: Group) -> None:
-    left = groups.open_letters_of(connection, group.id, _LETTERS)
+    left = group_counts.open_letters_of(connection, group.id, _LETTERS)
     if left:
         raise IllegalMove(
             f"cannot resolve group {group.id}: {left} of its letters are open",

@@ -18,7 +18,7 @@ from app.domain.states import BreakerState, DeadLetterStatus, DeadReason
 from app.engine import statistics
 from app.engine.context import Engine
 from app.engine.worker_limits import live_workers
-from app.store import breakers, diagnosis, groups, partitions, schema, site_metrics, sweep_runs
+from app.store import breakers, diagnosis, group_counts, partitions, schema, site_metrics, sweep_runs
 from app.store import statistics as counts
 from app.store.diagnosis import Waiting
 from app.store.pauses import pauses
@@ -103,7 +103,7 @@ def _breakers(engine: Engine) -> Iterator[Figure]:
 
 
 def _letters(engine: Engine) -> Iterator[Figure]:
-    groups.fold(engine.database)
+    group_counts.fold(engine.database)
     # A series that first appears with its first letter shows no increase: known series begin at 0.
     added = Counter(dict.fromkeys(_known(), 0))
     for letters in site_metrics.letters(engine.database):

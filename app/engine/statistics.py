@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.engine.context import Engine
-from app.store import groups
+from app.store import group_counts
 from app.store import statistics as store
 from app.store.statistics import Count
 
@@ -53,7 +53,7 @@ def statistics(engine: Engine, *, namespace: str | None = None) -> Statistics:
     Cost: grows with the number of kinds of letters, not with the number of letters.
     """
     database = engine.database
-    groups.fold(database)
+    group_counts.fold(database)
     by_reason = store.counted(database, "reason", namespace)
     by_status = store.counted(database, "status", namespace)
     now_in = {status.name: status.now for status in by_status}

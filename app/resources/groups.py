@@ -14,16 +14,10 @@ from app.engine.suggest import Suggestion, suggestions
 from app.resources import verbs
 from app.resources.values import fields_of
 from app.store.dead_letters import Note
+from app.store.group_counts import fold, trends
 from app.store.group_json import list_lines
-from app.store.groups import (
-    Group,
-    find_group,
-    fold,
-    get_group,
-    list_page,
-    notes_of_group,
-    trends,
-)
+from app.store.group_search import list_page
+from app.store.groups import Group, find_group, get_group, notes_of_group
 from app.store.ids import find_id
 from app.store.session import Database
 

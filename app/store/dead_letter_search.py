@@ -38,7 +38,7 @@ def matching(wanted: LetterFilter) -> list[sa.ColumnElement[bool]]:
     statuses = tuple(str(status) for status in wanted.statuses)
     if set(statuses) == set(OPEN):
         # In the words of the partial indexes: Postgres does not know that a parameter means the same.
-        made.append(sa.literal_column("dead_letters.status IN ('pending', 'investigating')", sa.Boolean))
+        made.append(sa.literal_column("dead_letters.status in ('pending', 'investigating')", sa.Boolean))
     elif statuses:
         made.append(dead_letters.c.status.in_(statuses))
     return made

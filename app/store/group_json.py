@@ -9,7 +9,9 @@ import sqlalchemy as sa
 
 from app.domain.group_filter import GroupFilter
 from app.domain.page import Page
-from app.store.groups import Group, rank, ranked, total, trends
+from app.store.group_counts import trends
+from app.store.group_search import rank, ranked, total
+from app.store.groups import Group
 from app.store.json_lines import line_of
 from app.store.session import Database
 from app.store.tables import dead_letter_groups
@@ -20,7 +22,7 @@ _LINE = line_of(dead_letter_groups, Group.__slots__)
 def list_lines(
     database: Database, wanted: GroupFilter, now: datetime, *, after: str | None, limit: int
 ) -> Page[str]:
-    """As `groups.list_page`, each group a JSON object with its trend. Transaction: two short ones.
+    """As `group_search.list_page`, each group a JSON object with its trend. Transaction: two short ones.
 
     Raises:
         InputInvalid: the cursor is none.

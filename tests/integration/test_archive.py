@@ -26,9 +26,8 @@ from app.engine.operate.open_by_hand import open_dead_letter
 from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.archive import archive
 from app.resources.archive import periods
-from app.store import archive as stored
+from app.store import archive_moves, archive_periods, new_periods
 from app.store import archive_runs as books
-from app.store import new_periods
 from app.store import partitions as live
 from app.store.archive_runs import Sums
 from app.store.ids import first_id_at
@@ -181,7 +180,7 @@ def test_where_too_many_stay_for_good_the_others_go_in_batches_and_then_the_part
     assert [told(old.database, one) for one in gone] == before
     assert [get_workflow(old.database, one).is_archived for one in (*gone, *kept)] == [True] * 5 + [False] * 2
     assert [one.way for one in plan(old.engine)] == [Way.STAY]
-    [found] = stored.archived_periods(old.database)
+    [found] = archive_periods.listed(old.database)
     assert (found.name, found.is_whole) == ("2026_05", False)
     assert fresh_database.call("select count(*) from remand.workflows_archive_default") == [(0,)]
 
@@ -329,7 +328,12 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize(
     ("module", "where"),
-    [(stored, "promise_bounds"), (stored, "sums"), (stored, "hand_over"), (books, "note_verified")],
+    [
+        (archive_periods, "promise_bounds"),
+        (archive_moves, "sums"),
+        (archive_moves, "hand_over"),
+        (books, "note_verified"),
+    ],
 )
 def test_killed_half_way_the_next_sweep_goes_on(
     old: Harness, monkeypatch: pytest.MonkeyPatch, module: ModuleType, where: str
@@ -361,7 +365,7 @@ def test_killed_between_two_batches_the_next_sweep_goes_on(
     submitted(old, 1)
     counts = rows(old.database)
     old.clock.now = DUE
-    move_batch = stored.move_batch
+    move_batch = archive_moves.move_batch
     left = [1]
 
     def once(*arguments: Any, **named: Any) -> Any:
@@ -371,7 +375,7 @@ def test_killed_between_two_batches_the_next_sweep_goes_on(
         return move_batch(*arguments, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(stored, "move_batch", once)
+        patched.setattr(archive_moves, "move_batch", once)
         with pytest.raises(Killed):
             archive(old.engine)
     assert rows(old.database, "_archive")[0] == 1
@@ -385,7 +389,7 @@ def test_a_period_that_arrives_as_something_else_is_handed_back(
     ids = ended(old, 2)
     counts = rows(old.database)
     old.clock.now = DUE
-    sums, first = stored.sums, [True]
+    sums, first = archive_moves.sums, [True]
 
     def wrong(*arguments: Any) -> Sums:
         found = sums(*arguments)
@@ -395,7 +399,7 @@ def test_a_period_that_arrives_as_something_else_is_handed_back(
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(stored, "sums", wrong)
+        patched.setattr(archive_moves, "sums", wrong)
         with pytest.raises(ArchiveMismatch):
             archive(old.engine)
 
@@ -409,7 +413,7 @@ def test_who_restores_while_it_is_counted_again_is_not_taken_for_a_loss(
 ) -> None:
     ids = ended(old, 3)
     old.clock.now = DUE
-    sums, calls = stored.sums, []
+    sums, calls = archive_moves.sums, []
 
     def slow(*arguments: Any) -> Sums:
         calls.append(arguments)
@@ -417,7 +421,7 @@ def test_who_restores_while_it_is_counted_again_is_not_taken_for_a_loss(
             restore(old.engine, ids[:1], WHO)
         return sums(*arguments)
 
-    monkeypatch.setattr(stored, "sums", slow)
+    monkeypatch.setattr(archive_moves, "sums", slow)
     assert archive(old.engine).workflows == 3
 
     assert [get_workflow(old.database, one).is_archived for one in ids] == [False, True, True]
@@ -478,7 +482,7 @@ def test_who_is_acted_on_after_the_look_does_not_go(old: Harness, monkeypatch: p
     old.run_until_quiet()
     operate.give_up_letter(old.engine, old.open_letter(one).id, WHO)
     old.clock.now = DUE
-    sums = stored.sums
+    sums = archive_moves.sums
     acted: list[object] = []
 
     def between(*arguments: Any) -> Sums:
@@ -486,7 +490,7 @@ def test_who_is_acted_on_after_the_look_does_not_go(old: Harness, monkeypatch: p
             acted.append(operate.restart_from(old.engine, one, "b", WHO))
         return sums(*arguments)
 
-    monkeypatch.setattr(stored, "sums", between)
+    monkeypatch.setattr(archive_moves, "sums", between)
     swept = archive(old.engine)
 
     assert acted
@@ -511,7 +515,7 @@ def test_an_empty_period_leaves_nothing_behind(old: Harness) -> None:
 
     assert archive(old.engine) == ArchiveResult()
     assert [one.name for one in live.periods(old.database) if one.name == "2026_05"] == []
-    assert stored.archived_periods(old.database) == []
+    assert archive_periods.listed(old.database) == []
 
 
 def test_counts_stay_the_same_whatever_goes_where(fresh_database: Database) -> None:

@@ -19,8 +19,7 @@ from app.engine.archive_export import drop, export, unexported
 from app.engine.archive_restore import restore
 from app.engine.submit import SubmitRequest, submit
 from app.resources.archive import periods
-from app.store import archive as stored
-from app.store import archive_files
+from app.store import archive_files, archive_moves, archive_periods
 from app.store import archive_runs as books
 from app.store.ids import first_id_at
 from app.store.session import Database
@@ -92,7 +91,7 @@ def test_files_hold_every_row_and_the_manifest_says_so(archived: Harness, tmp_pa
 
 def test_the_lines_can_be_put_back_as_they_are(archived: Harness, tmp_path: Path) -> None:
     export(archived.engine, NAME, tmp_path, WHO)
-    before = stored.sums(archived.database, stored.live_tables(NAME))
+    before = archive_moves.sums(archived.database, archive_periods.live_tables(NAME))
     archived.database.call("delete from remand.steps_archive")
 
     for line in read(tmp_path / NAME / "steps.jsonl.gz"):
@@ -102,7 +101,7 @@ def test_the_lines_can_be_put_back_as_they_are(archived: Harness, tmp_path: Path
             (json.dumps(line),),
         )
 
-    assert stored.sums(archived.database, stored.live_tables(NAME)) == before
+    assert archive_moves.sums(archived.database, archive_periods.live_tables(NAME)) == before
 
 
 def test_a_second_export_does_not_overwrite_the_first(archived: Harness, tmp_path: Path) -> None:
@@ -206,7 +205,7 @@ def test_what_is_exported_is_dropped_with_its_identities(fresh_database: Databas
     dropped = drop(harness.engine, NAME, WHO)
 
     assert (dropped.workflows, dropped.why) == (1, "exported")
-    assert stored.archived_periods(harness.database) == []
+    assert archive_periods.listed(harness.database) == []
     with pytest.raises(WorkflowNotFound):
         get_workflow(harness.database, old)
     [one] = periods(harness.database)

@@ -13,7 +13,7 @@ import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
 from app.domain.partitions import Interval, whole_period
 from app.engine.submit import SubmitRequest, submit
-from app.store import archive, new_periods
+from app.store import archive_periods, new_periods
 from app.store.ids import first_id_at
 from app.store.new_periods import Made, Patience
 from app.store.session import Database
@@ -60,9 +60,9 @@ def test_its_commands_archive_restore_export_and_drop(
     for number, line in enumerate(told):
         assert run([said.get(word, word) for word in line]) == 0, line
         if number == 2:
-            assert {one.name for one in archive.archived_periods(fresh_database)} == {"2024_05", "2024_06"}
+            assert {one.name for one in archive_periods.listed(fresh_database)} == {"2024_05", "2024_06"}
             assert all(get_workflow(fresh_database, one).is_archived for one in (*may, *june))
 
     assert not any(get_workflow(fresh_database, one).is_archived for one in may)
-    assert archive.archived_periods(fresh_database) == []
+    assert archive_periods.listed(fresh_database) == []
     assert (tmp_path / "backup" / "2024_06" / "manifest.json").exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.engine.operate import Who, give_up_letter
 from app.engine.statistics import statistics
-from app.store import groups
+from app.store import group_search
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
@@ -29,5 +29,5 @@ def test_the_counts_since_ever_outlive_the_letters(harness: Harness) -> None:
     assert after.mean_seconds_to_close == before.mean_seconds_to_close
     assert {one.name: one.now for one in after.by_status} == {"pending": 1, "permanently_failed": 0}
     assert [(one.open, one.now, one.ever) for one in after.by_reason] == [(1, 1, 3)]
-    [group] = groups.list_page(harness.database).items
+    [group] = group_search.list_page(harness.database).items
     assert (group.letters, group.open_letters) == (3, 1)

@@ -29,7 +29,7 @@ from app.engine.operate import Who, requeue_letter
 from app.engine.publish import publish
 from app.engine.queue_settings import set_queue
 from app.resources.audit import list_page as audited
-from app.store import dead_queues, groups, statistics
+from app.store import dead_queues, group_counts, statistics
 from remand.errors import PermanentError, RemandError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
@@ -232,7 +232,7 @@ def test_a_dead_queue_with_letters_is_deleted_only_if_they_are_moved(harness: Ha
         ("default", []),
         ("new-dead", ["steps"]),
     ]
-    groups.fold(harness.database)
+    group_counts.fold(harness.database)
     assert [(one.name, one.open) for one in statistics.held(harness.database)] == [
         ("default", 0),
         ("new-dead", 1),

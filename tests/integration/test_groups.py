@@ -16,7 +16,7 @@ from app.domain.states import GroupState
 from app.engine import groups as verbs
 from app.engine.operate import Who, give_up_letter, requeue_letter, retry_step
 from app.resources.audit import list_page as audited
-from app.store import groups
+from app.store import group_counts, group_search, groups
 from app.store.groups import Group
 from remand.errors import PermanentError
 from tests.support.engine import Harness
@@ -37,8 +37,8 @@ def fail(
 
 
 def listed(harness: Harness, **wanted: object) -> list[Group]:
-    groups.fold(harness.database)
-    return groups.list_page(harness.database, GroupFilter(**wanted)).items  # type: ignore[arg-type]
+    group_counts.fold(harness.database)
+    return group_search.list_page(harness.database, GroupFilter(**wanted)).items  # type: ignore[arg-type]
 
 
 def mend(harness: Harness, workflows: list[UUID]) -> None:
@@ -226,13 +226,13 @@ def test_groups_come_in_pages_by_age_or_by_size(harness: Harness) -> None:
     for number, word in enumerate(("alpha", "beta", "gamma", "delta")):
         fail(harness, 1 + number % 3, f"{word} is wrong")
         harness.advance(60)
-    groups.fold(harness.database)
+    group_counts.fold(harness.database)
 
     for order, expected in (("recent", "delta gamma beta alpha"), ("largest", "gamma beta")):
         found: list[str] = []
         after = None
         while True:
-            page = groups.list_page(harness.database, GroupFilter(order=order), after=after, limit=1)
+            page = group_search.list_page(harness.database, GroupFilter(order=order), after=after, limit=1)
             found += [one.message.split()[0] for one in page.items]
             after = page.next
             if after is None:
@@ -240,9 +240,9 @@ def test_groups_come_in_pages_by_age_or_by_size(harness: Harness) -> None:
         assert len(found) == 4
         assert " ".join(found).startswith(expected)
     with pytest.raises(InputInvalid, match="no cursor"):
-        groups.list_page(harness.database, after="nonsense")
+        group_search.list_page(harness.database, after="nonsense")
     with pytest.raises(InputInvalid, match="no order"):
-        groups.list_page(harness.database, GroupFilter(order="pretty"))
+        group_search.list_page(harness.database, GroupFilter(order="pretty"))
 
 
 def test_a_group_is_found_by_enough_of_its_id(harness: Harness) -> None:

@@ -15,7 +15,7 @@ from app.engine.operate import (
     resolve_letter,
 )
 from app.engine.statistics import statistics
-from app.store import groups
+from app.store import group_counts, group_search
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
@@ -89,7 +89,7 @@ def test_counts_are_those_of_the_rows_after_any_changes_by_many_at_once(harness:
     def act(number: int) -> None:
         for letter in letters[number::3]:
             random.Random(str(letter)).choice(VERBS)(harness.engine, letter, ANN)
-            groups.fold(harness.database)
+            group_counts.fold(harness.database)
 
     threads = [threading.Thread(target=act, args=(number,)) for number in range(3)]
     for thread in threads:
@@ -99,7 +99,7 @@ def test_counts_are_those_of_the_rows_after_any_changes_by_many_at_once(harness:
 
     told = statistics(harness.engine)
     assert {one.name: one.now for one in told.by_status if one.now} == recount(harness)
-    [group] = groups.list_page(harness.database, GroupFilter(states=())).items
+    [group] = group_search.list_page(harness.database, GroupFilter(states=())).items
     assert (group.letters, group.open_letters) == (24, told.open)
     assert harness.database.call("select count(*) from remand.dead_letter_deltas") == [(0,)]
 

@@ -22,7 +22,7 @@ from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.runs import Sweep, SweepRuns
 from app.engine.sweeps.stale import stale
 from app.server import create
-from app.store import groups
+from app.store import group_search
 from app.store import partitions as stored
 from app.store.ids import new_id
 from app.store.session import Database
@@ -262,7 +262,7 @@ def test_groups_tell_how_many_are_open_and_overdue(harness: Harness, scrape: Scr
     harness.submit_many("t/one", ["no money", "no card", "no name"])
     harness.run_until_quiet()
     scrape()
-    one, two, three = groups.list_page(harness.database).items
+    one, two, three = group_search.list_page(harness.database).items
     group_verbs.claim_group(harness.engine, one.id, ANN)
     group_verbs.set_due(harness.engine, one.id, harness.clock.now + timedelta(hours=1), ANN)
     group_verbs.set_due(harness.engine, two.id, harness.clock.now + timedelta(hours=9), ANN)

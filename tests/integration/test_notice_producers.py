@@ -12,7 +12,7 @@ from app.engine.breakers import close_breaker, open_breaker
 from app.engine.operate import Who
 from app.engine.sweeps.expire import expire
 from app.engine.sweeps.notify import tell_failing, tell_growth
-from app.store import groups as stored
+from app.store import group_counts, group_search
 from app.store.session import Database
 from remand.errors import PermanentError
 from tests.support.engine import Harness, settings_for
@@ -63,11 +63,11 @@ def fail(harness: Harness, count: int = 1, message: str = CODE_SAYS) -> None:
 
 def test_the_first_letter_of_a_cause_is_told_and_no_other(harness: Harness, database: Database) -> None:
     fail(harness, 3)
-    stored.fold(database)
+    group_counts.fold(database)
     fail(harness, 2)
 
     [notice] = told(database)
-    group = stored.list_page(database).items[0]
+    group = group_search.list_page(database).items[0]
     assert notice["kind"] == "group_opened"
     assert notice["subject_id"] == str(group.id)
     assert notice["payload"]["facts"] == {
@@ -106,7 +106,7 @@ def test_every_letter_is_told_to_who_asks_for_that(database: Database) -> None:
 def test_a_cause_that_comes_back_is_told_each_time(harness: Harness, database: Database) -> None:
     fail(harness)
     for _ in range(2):
-        [group] = stored.list_page(database).items
+        [group] = group_search.list_page(database).items
         for letter in database.call("select workflow_id from remand.dead_letters where status = 'pending'"):
             harness.database.call("select 1")
             from app.engine.operate import cancel

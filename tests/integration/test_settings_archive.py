@@ -13,7 +13,7 @@ from app.domain.retention import Way
 from app.engine.archive import plan, run
 from app.engine.archive_export import drop
 from app.engine.sweeps.archive import archive
-from app.store import archive as stored
+from app.store import archive_moves
 from app.store import archive_runs as books
 from app.store.session import Database
 from tests.integration.test_archive import DUE, MAY, WHO, ended, in_may, rows, submitted
@@ -51,14 +51,14 @@ def test_archive_batch_size_is_what_one_transaction_copies(
     fresh_database: Database, monkeypatch: pytest.MonkeyPatch, size: int, batches: int
 ) -> None:
     harness = due(fresh_database, live=1, most_stragglers=0, batch_size=size)
-    moved, move_batch = [], stored.move_batch
+    moved, move_batch = [], archive_moves.move_batch
 
     def counted(*arguments: Any, **named: Any) -> Any:
         done = move_batch(*arguments, **named)
         moved.extend([] if done is None else [done.run.workflows])
         return done
 
-    monkeypatch.setattr(stored, "move_batch", counted)
+    monkeypatch.setattr(archive_moves, "move_batch", counted)
 
     assert archive(harness.engine).workflows == 3
     assert len(moved) == batches
@@ -82,13 +82,13 @@ def test_archive_hold_seconds_is_how_long_nobody_waits_longer_than(
 
     with fresh_database.begin() as reader:
         reader.exec_driver_sql("lock table only remand.workflows in access share mode")
-        limit_hold = stored.limit_hold
+        limit_hold = archive_moves.limit_hold
 
         def limited(connection: Any, seconds: float) -> None:
             limit_hold(connection, seconds)
             asked.append(connection.exec_driver_sql("show statement_timeout").scalar_one())
 
-        monkeypatch.setattr(stored, "limit_hold", limited)
+        monkeypatch.setattr(archive_moves, "limit_hold", limited)
         assert archive(harness.engine).workflows == 0
 
     assert set(asked) == {f"{hold * 1000:.0f}ms"}

@@ -30,7 +30,7 @@ from app.engine.operate import (
 )
 from app.engine.statistics import Statistics, statistics
 from app.engine.sweeps.prune import prune
-from app.store import groups
+from app.store import group_search
 from app.store.dead_letter_search import triage_page
 from app.store.session import Database
 from remand.errors import PermanentError, RetryableError
@@ -119,7 +119,7 @@ def test_an_empty_dashboard_has_no_rows(database: Database) -> None:
 
 def test_the_queue_is_that_of_triage_in_its_order(harness: Harness) -> None:
     letters(harness)
-    [group, *_] = groups.list_page(harness.database, GroupFilter(states=())).items
+    [group, *_] = group_search.list_page(harness.database, GroupFilter(states=())).items
     causes.claim_group(harness.engine, group.id, Who("grace"))
 
     found = rows(harness.database, "v_dlq_investigation_queue")

@@ -24,7 +24,7 @@ from app.engine.dead_letter_notifications import told_of_growth
 from app.engine.enqueue_notifications import enqueue_many, wanted
 from app.engine.notification_delivery import Post, Sent, claim, deliver
 from app.engine.webhook import post
-from app.store import groups, notification_lists
+from app.store import group_counts, notification_lists
 from app.store.notification_outbox import Claimed
 from app.telemetry import log
 from remand.errors import RemandError
@@ -89,7 +89,7 @@ def tell_growth(engine: Engine) -> int:
     """
     if not wanted(engine.settings, NotificationKind.GROUP_GREW):
         return 0
-    groups.fold(engine.database)
+    group_counts.fold(engine.database)
     names = [
         target.name
         for target in engine.settings.notify.targets

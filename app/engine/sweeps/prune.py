@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.engine.context import Engine
-from app.store import groups, pruning
+from app.store import group_counts, pruning
 from app.store.pruning import PRUNED, Prunable
 from app.telemetry import log
 
@@ -56,7 +56,7 @@ def prune(engine: Engine, batch: int = BATCH, *, monotonic: Callable[[], float] 
 
     Idempotent: what was deleted is gone. Counts of letters are brought up to date, too.
     """
-    groups.fold(engine.database)
+    group_counts.fold(engine.database)
     until = monotonic() + engine.settings.prune_budget_seconds
     old = _cutoffs(engine)
     gone: Counter[str] = Counter()
@@ -69,7 +69,7 @@ def prune(engine: Engine, batch: int = BATCH, *, monotonic: Callable[[], float] 
         # Once more: a group can go when its last letter has gone.
         is_finished = not left and gone.total() == before
     if gone:
-        groups.fold(engine.database)
+        group_counts.fold(engine.database)
         log("sweep.ended", sweep="prune", moved=gone.total())
     return Pruned(dict(gone), is_finished)
 
