@@ -31,9 +31,9 @@ def with_filter(of: type[Any]) -> Callable[[Callable[..., Response]], Callable[.
 
     def change(route: Callable[..., Response]) -> Callable[..., Response]:
         @wraps(route)
-        def endpoint(**given: Any) -> Response:
-            sent = {question.name: given.pop(question.name) for question in questions(of)}
-            return route(asked=of(**_values(of, sent)), **given)
+        def endpoint(**arguments: Any) -> Response:
+            sent = {question.name: arguments.pop(question.name) for question in questions(of)}
+            return route(asked=of(**_values(of, sent)), **arguments)
 
         made = inspect.signature(route, eval_str=True)
         parameters = [
@@ -108,12 +108,12 @@ class _Criteria(BaseModel):
         Raises:
             InputInvalid: two of its conditions exclude each other.
         """
-        given = _values(LetterFilter, dict(self))
+        values = _values(LetterFilter, dict(self))
         if not self.closed_too:
-            return LetterFilter(**given)
-        if "statuses" in given:
+            return LetterFilter(**values)
+        if "statuses" in values:
             raise InputInvalid("`all` and `status` exclude each other")
-        return LetterFilter(**given, statuses=())
+        return LetterFilter(**values, statuses=())
 
 
 if TYPE_CHECKING:

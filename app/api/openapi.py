@@ -97,14 +97,14 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def _error(status: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"model": ErrorAnswer, "description": _MEANINGS[status]}
+    described: dict[str, Any] = {"model": ErrorAnswer, "description": _MEANINGS[status]}
     example = _EXAMPLES.get(status)
     if example is not None:
         shown = {"hint": "", "details": {}, **example}
-        told["content"] = {"application/json": {"example": {"error": shown}}}
+        described["content"] = {"application/json": {"example": {"error": shown}}}
     if status in (429, 503):
-        told["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
-    return told
+        described["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
+    return described
 
 
 EVERYWHERE = errors(401, 403, 422, 503)

@@ -24,9 +24,9 @@ def answer(value: object, status: int = 200, headers: Mapping[str, str] | None =
     return Response(encoded(value), status, dict(headers or {}), media_type="application/json")
 
 
-def page(found: Page[Any], **more: object) -> Response:
+def page(listed: Page[Any], **more: object) -> Response:
     """Return one page of a list."""
-    return answer({"items": found.items, "next": found.next, "total": found.total, **more})
+    return answer({"items": listed.items, "next": listed.next, "total": listed.total, **more})
 
 
 def whole(items: Iterable[object]) -> Response:
@@ -34,10 +34,10 @@ def whole(items: Iterable[object]) -> Response:
     return page(Page.whole(items))
 
 
-def page_of_lines(found: Page[str]) -> Response:
+def page_of_lines(lines: Page[str]) -> Response:
     """Return one page of a list whose items are JSON text already."""
-    ends = f'"next":{_encode(found.next)},"total":{_encode(found.total)}'
-    text = f'{{"items":[{",".join(found.items)}],{ends}}}'
+    ends = f'"next":{_encode(lines.next)},"total":{_encode(lines.total)}'
+    text = f'{{"items":[{",".join(lines.items)}],{ends}}}'
     return Response(text.encode("utf-8", "replace"), media_type="application/json")
 
 

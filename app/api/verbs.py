@@ -89,7 +89,7 @@ def carry_out(
     """
     verb = verb_of(noun, body.action)
     allow(caller, verb.permission)
-    who, given = caller.who(body.reason), body.given()
-    if workflow_id is not None and given.get("dry_run"):
-        return operate.preview(engine, workflow_id, lambda tried: verb.act(tried, key, who, given))
-    return verb.act(engine, key, who, given)
+    who, arguments = caller.who(body.reason), body.given()
+    if workflow_id is not None and arguments.get("dry_run"):
+        return operate.preview(engine, workflow_id, lambda tried: verb.act(tried, key, who, arguments))
+    return verb.act(engine, key, who, arguments)

@@ -69,9 +69,9 @@ def build(runtime: Runtime) -> FastAPI:
 class _Files(StaticFiles):
     """Files that browsers keep, asking each time whether theirs is still the one."""
 
-    def file_response(self, *given: Any, **options: Any) -> Response:
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
         """Return a file, or that the browser has it."""
-        made = super().file_response(*given, **options)
+        made = super().file_response(*arguments, **options)
         made.headers["Cache-Control"] = "no-cache"
         return made
 

@@ -43,14 +43,14 @@ async def check_address(request: Request) -> None:
     check_arguments({name: str(value) for name, value in request.path_params.items()})
 
 
-def filter_of(of: type[F], given: Fields, *, but: Sequence[str] = ()) -> F:
+def filter_of(of: type[F], fields: Fields, *, but: Sequence[str] = ()) -> F:
     """Return the filter that an address, or a form that carries one, asks for; `but`: what it may not say.
 
     Raises:
         InputInvalid: a value is none of those known.
     """
     texts: dict[str, list[str]] = {}
-    for name, value in given.multi_items():
+    for name, value in fields.multi_items():
         if name not in but:
             texts.setdefault(name, []).append(value)
     return filters.read(of, texts)
@@ -86,13 +86,13 @@ def parsed(text: str, what: str) -> Any:
         raise InputInvalid(f"the {what} is nested too deeply") from None
 
 
-def edited_input(engine: Engine, workflow_id: UUID, step: str, given: Mapping[str, str]) -> Any:
+def edited_input(engine: Engine, workflow_id: UUID, step: str, form: Mapping[str, str]) -> Any:
     """Return the input that a form gives a step, with its secrets; KEEP: the form leaves it as it is.
 
     Raises:
         InputInvalid: it is no JSON, or a mask in it stands for nothing.
     """
-    if "input" not in given:
+    if "input" not in form:
         return KEEP
     step_as_it_is = stored_step(engine.database, workflow_id, step)
     original = (
@@ -100,10 +100,10 @@ def edited_input(engine: Engine, workflow_id: UUID, step: str, given: Mapping[st
         if step_as_it_is.has_own_input
         else get_workflow(engine.database, workflow_id).input
     )
-    return restored(parsed(given["input"], "input"), original, engine.settings.redact_keys)
+    return restored(parsed(form["input"], "input"), original, engine.settings.redact_keys)
 
 
-def restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
+def restored(edited: Any, original: Any, secret: Sequence[str]) -> Any:
     """Return what somebody edited, with the values back that were masked where they stand as they were shown.
 
     A page never shows a secret; who edits what is around one must not overwrite it with its mask.
@@ -111,7 +111,7 @@ def restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
     Raises:
         InputInvalid: a mask stands where nothing was masked: it would be taken for the value.
     """
-    made = _restored(given, original, secret)
+    made = _restored(edited, original, secret)
     if _masks(made) - _masks(original):
         raise InputInvalid(
             "a masked value stands where it was not shown, and nobody can tell which secret it means",
@@ -120,19 +120,19 @@ def restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
     return made
 
 
-def _restored(given: Any, original: Any, secret: Sequence[str]) -> Any:
-    if given == redact_json(original, secret):
+def _restored(edited: Any, original: Any, secret: Sequence[str]) -> Any:
+    if edited == redact_json(original, secret):
         return original
-    match given, original:
+    match edited, original:
         case dict(), dict():
             return {
                 name: _restored_at(name, value, original, secret) if name in original else value
-                for name, value in given.items()
+                for name, value in edited.items()
             }
         case list(), list():
-            return _restored_items(given, original, secret)
+            return _restored_items(edited, original, secret)
         case _:
-            return given
+            return edited
 
 
 def _restored_at(name: str, value: Any, original: Mapping[str, Any], secret: Sequence[str]) -> Any:
@@ -141,10 +141,10 @@ def _restored_at(name: str, value: Any, original: Mapping[str, Any], secret: Seq
     return original[name] if value == shown else _restored(value, original[name], secret)
 
 
-def _restored_items(given: list[Any], original: list[Any], secret: Sequence[str]) -> list[Any]:
+def _restored_items(edited: list[Any], original: list[Any], secret: Sequence[str]) -> list[Any]:
     """Return the items of a list, which may have moved: each with the secrets of the one it looks like."""
     shown = redact_json(original, secret)
-    alike = len(given) == len(original)
+    alike = len(edited) == len(original)
 
     def item(place: int, value: Any) -> Any:
         if alike and value == shown[place]:
@@ -154,7 +154,7 @@ def _restored_items(given: list[Any], original: list[Any], secret: Sequence[str]
             return originals[0]
         return _restored(value, original[place], secret) if alike and not originals else value
 
-    return [item(place, value) for place, value in enumerate(given)]
+    return [item(place, value) for place, value in enumerate(edited)]
 
 
 def _masks(value: Any) -> set[str]:

@@ -57,7 +57,7 @@ def show(
     return HTMLResponse(rooted(page, base_of(request)), status)
 
 
-def done(request: Request, to: str, told: str) -> RedirectResponse:
+def done(request: Request, to: str, message: str) -> RedirectResponse:
     """End a change: go back to a page, which says what was done.
 
     What it says is sealed for this session: nobody else's link can make a page say something.
@@ -65,19 +65,20 @@ def done(request: Request, to: str, told: str) -> RedirectResponse:
     caller = signed_in(request)
     if caller.csrf is None:
         return RedirectResponse(to, 303)
-    return RedirectResponse(f"{to}?{urlencode({'told': told, 'seal': _seal(caller.csrf, to, told)})}", 303)
+    query = urlencode({"told": message, "seal": _seal(caller.csrf, to, message)})
+    return RedirectResponse(f"{to}?{query}", 303)
 
 
 def _told(request: Request, caller: Caller) -> str | None:
-    told, seal = (request.query_params.get(name, "") for name in _OF_ONE_LOOK)
-    if caller.csrf is None or not told:
+    message, seal = (request.query_params.get(name, "") for name in _OF_ONE_LOOK)
+    if caller.csrf is None or not message:
         return None
-    expected = _seal(caller.csrf, request.url.path, told)
-    return told if hmac.compare_digest(seal.encode(), expected.encode()) else None
+    expected = _seal(caller.csrf, request.url.path, message)
+    return message if hmac.compare_digest(seal.encode(), expected.encode()) else None
 
 
-def _seal(key: str, to: str, told: str) -> str:
-    return hmac.new(key.encode(), f"{to}\n{told}".encode(), hashlib.sha256).hexdigest()[:32]
+def _seal(key: str, to: str, message: str) -> str:
+    return hmac.new(key.encode(), f"{to}\n{message}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def pretty(value: Any, secret: tuple[str, ...]) -> str:

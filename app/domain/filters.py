@@ -116,7 +116,7 @@ def _kind(hint: Any) -> tuple[type, bool]:
     return hint, False
 
 
-def read(of: type[F], given: Mapping[str, Sequence[str]]) -> F:
+def read(of: type[F], sent: Mapping[str, Sequence[str]]) -> F:
     """Return the filter that an address or a form asks for; unknown or empty fields are ignored.
 
     Raises:
@@ -124,7 +124,7 @@ def read(of: type[F], given: Mapping[str, Sequence[str]]) -> F:
     """
     values: dict[str, Any] = {}
     for question in questions(of):
-        texts = [text.strip() for text in given.get(question.name, ()) if text.strip()]
+        texts = [text.strip() for text in sent.get(question.name, ()) if text.strip()]
         if texts and texts != [question.asked.usual]:
             values[question.field] = _read(question, texts)
     return of(**values)

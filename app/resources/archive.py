@@ -9,6 +9,7 @@ from typing import Literal
 from uuid import UUID
 
 from app.domain.page import Page
+from app.resources.values import part_of
 from app.store import archive_runs
 from app.store.session import Database
 
@@ -86,4 +87,4 @@ def runs(database: Database, *, after: str | None = None, limit: int = 50) -> Pa
         InputInvalid: the cursor is none.
     """
     page = archive_runs.list_page(database, after=after, limit=limit)
-    return page.each(lambda run: ArchiveRun(*(getattr(run, name) for name in ArchiveRun.__slots__)))
+    return page.each(lambda run: part_of(run, ArchiveRun))

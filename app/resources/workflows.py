@@ -13,7 +13,7 @@ from app.domain.workflow_filter import WorkflowFilter
 from app.engine.masking import masked
 from app.resources import letters, steps, verbs
 from app.resources.steps import Step
-from app.resources.values import fields_of
+from app.resources.values import fields_of, part_of
 from app.store.session import Database
 from app.store.workflow_search import search
 from app.store.workflows import (
@@ -96,8 +96,6 @@ def show(
         input=masked(workflow, secret).input,
         hold=workflow.hold,
         steps=steps.steps_of(database, workflow.id, secret),
-        dead_letter=None
-        if letter is None
-        else OpenLetter(**{name: getattr(letter, name) for name in OpenLetter.__slots__}),
+        dead_letter=None if letter is None else part_of(letter, OpenLetter),
         verbs=[verb.name for verb in verbs.possible("workflow", workflow)],
     )

@@ -49,21 +49,21 @@ class _Strangers:
         self._most = most
         self._known: dict[_Connection, None] = {}
 
-    def admit(self, one: _Connection) -> None:
+    def admit(self, connection: _Connection) -> None:
         """Admit one more connection; an older one makes room, as the newcomer may still sign in."""
         if len(self._known) >= self._most:
             slow = next((other for other in self._known if other.keeps_us_waiting), next(iter(self._known)))
             self.forget(slow)
             slow.cut()
-        self._known[one] = None
+        self._known[connection] = None
 
-    def forget(self, one: _Connection) -> None:
-        self._known.pop(one, None)
+    def forget(self, connection: _Connection) -> None:
+        self._known.pop(connection, None)
 
 
 class _Connection(H11Protocol):
-    def __init__(self, *given: Any, web: WebSettings, strangers: _Strangers) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any, web: WebSettings, strangers: _Strangers) -> None:
+        super().__init__(*arguments)
         self.conn = self._strict = StrictConnection()
         self.app = self._introduced(self.app)
         self._web, self._strangers = web, strangers

@@ -164,13 +164,13 @@ _UNFIT: tuple[tuple[type[Unfit], str], ...] = (
 )
 
 
-def answer(request: HTTPConnection, told: Told) -> Response:
+def answer(request: HTTPConnection, refusal: Told) -> Response:
     """Return the answer to a request that ended with an error."""
     if wants_json(request):
-        return JSONResponse({"error": told.error}, told.status, told.headers)
-    shown = {key: told.error[key] for key in ("message", "hint", "code")}
-    page = pages.filled(request, "error.html", told.status, title=told.title, **shown)
-    page.headers.update(told.headers)
+        return JSONResponse({"error": refusal.error}, refusal.status, refusal.headers)
+    shown = {key: refusal.error[key] for key in ("message", "hint", "code")}
+    page = pages.filled(request, "error.html", refusal.status, title=refusal.title, **shown)
+    page.headers.update(refusal.headers)
     return page
 
 
