@@ -6,6 +6,7 @@ A route that is not in the table fails the test: write down who may use it, on p
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from uuid import UUID
 
 import httpx
@@ -14,6 +15,10 @@ import pytest
 from app.config.web import OWN_PATHS
 from app.domain.access import LEAST_ROLE, Permission, Role
 from app.domain.errors import AccessInvalid
+from app.store.session import Database
+from tests.support.clock import FakeClock
+from tests.support.databases import empty_all
+from tests.support.invariants import check_invariants
 from tests.support.web import ROUTES, Web
 
 PUBLIC = "public"
@@ -129,6 +134,16 @@ TABLE: dict[str, str | Permission] = {
     "POST /templates/{namespace}/{name}/{verb}": Permission.TEMPLATES_WRITE,
     "GET /audit": Permission.ADMIN_READ,
 }
+
+
+@pytest.fixture(scope="module")
+def web(_own_database: Database) -> Iterator[Web]:
+    """Share one server: routes that are called with nothing change nothing."""
+    empty_all(_own_database)
+    web = Web(_own_database, FakeClock())
+    yield web
+    web.close()
+    check_invariants(_own_database)
 
 
 ID = str(UUID(int=1))

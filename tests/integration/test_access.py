@@ -194,6 +194,7 @@ def test_signing_in_takes_the_right_password_of_somebody_who_may(engine: Engine)
         access.add_user(engine, "GRACE", Role.VIEWER, PASSWORD, WHO)
 
 
+@pytest.mark.usefixtures("strong_passwords")
 def test_a_wrong_name_is_told_as_a_wrong_password(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     access.add_user(engine, "grace", Role.OPERATOR, PASSWORD, WHO)
     checked: list[str] = []

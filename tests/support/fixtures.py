@@ -12,8 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
 from app.config import Settings
+from app.engine import access, signin
 from app.store.session import Database
 from tests.support.bell import RecordingBell
 from tests.support.brokers import clean_broker
@@ -51,7 +53,26 @@ def own_database_url(cluster: Cluster) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def _own_database(own_database_url: str) -> Iterator[Database]:
+def _light_passwords() -> Iterator[None]:
+    """Let a hash of a password cost nothing: at full strength each takes a core for a tenth of a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (access, signin):
+            patch.setattr(module, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield
+
+
+@pytest.fixture
+def strong_passwords(_light_passwords: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hash passwords as the product does."""
+    for module in (access, signin):
+        monkeypatch.setattr(module, "HASHER", PasswordHasher())
+    signin._nobodys_hash.cache_clear()
+    yield
+    signin._nobodys_hash.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def _own_database(own_database_url: str, _light_passwords: None) -> Iterator[Database]:
     database = Database(own_database_url, pool_size=10)
     yield database
     database.dispose()
