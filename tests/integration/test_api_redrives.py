@@ -13,6 +13,8 @@ from tests.support.engine import Harness, settings_for
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.web import Web
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def harness(web: Web) -> Harness:

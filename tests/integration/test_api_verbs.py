@@ -15,6 +15,8 @@ from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, fails, shape
 from tests.support.web import Web
 
+pytestmark = pytest.mark.once
+
 NO = PermanentError("no")
 
 

@@ -26,6 +26,8 @@ from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, shape
 from tests.support.web import Web
 
+pytestmark = pytest.mark.once
+
 LONG_AGO = datetime(2024, 5, 10, 12, tzinfo=UTC)
 
 

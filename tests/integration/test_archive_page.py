@@ -23,6 +23,8 @@ from tests.support.engine import Harness
 from tests.support.pages import commands
 from tests.support.shapes import CHAIN, shape
 
+pytestmark = pytest.mark.once
+
 PAGE = "docs/operations/archive-and-restore.md"
 MONTHS = [datetime(2024, month, 10, 12, tzinfo=UTC) for month in (5, 6)]
 

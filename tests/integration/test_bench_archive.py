@@ -8,6 +8,8 @@ import pytest
 
 from tests.benchmarks import archive
 
+pytestmark = pytest.mark.once
+
 
 def test_its_last_line_has_the_figures(empty_database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     archive.main(["--workflows", "300", "--batched", "200", "--stragglers", "5", "--url", empty_database_url])

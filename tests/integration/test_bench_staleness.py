@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.store.session import Database
 from tests.benchmarks.staleness import measure
+
+pytestmark = pytest.mark.once
 
 
 def test_it_measures_what_it_says(raw_database: Database) -> None:

@@ -25,6 +25,8 @@ from tests.support.engine import Harness
 from tests.support.refusals import refusing
 from tests.support.shapes import shape
 
+pytestmark = pytest.mark.once
+
 ONE = shape("one", {"a": ()})
 IN_TIME = 3600.0
 

@@ -17,6 +17,8 @@ from remand.errors import RateLimited
 from tests.support.engine import Harness
 from tests.support.shapes import always, fails, shape
 
+pytestmark = pytest.mark.once
+
 HarnessWith = Callable[..., Harness]
 
 

@@ -20,6 +20,8 @@ from app.server import _listen
 from app.store.session import Database
 from tests.support.web import PASSWORD, Web, sign_in
 
+pytestmark = pytest.mark.once
+
 Answer = Callable[..., Any]
 
 

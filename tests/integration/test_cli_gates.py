@@ -23,6 +23,8 @@ from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.once
+
 RESET = ConnectionResetError("reset")
 TRIP = {
     "enabled": True,

@@ -19,6 +19,8 @@ from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 
+pytestmark = pytest.mark.once
+
 Answer = Callable[..., Any]
 REASON = "--reason", "the key is rotated"
 

@@ -22,6 +22,8 @@ from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 
+pytestmark = pytest.mark.once
+
 Answer = Callable[..., Any]
 WHY = ("--reason", "fixed")
 

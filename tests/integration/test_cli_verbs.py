@@ -18,6 +18,8 @@ from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, fails, shape
 
+pytestmark = pytest.mark.once
+
 Answer = Callable[..., Any]
 
 

@@ -11,6 +11,8 @@ from tests.support.engine import Harness
 from tests.support.shapes import shape
 from tests.support.web import Web
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def viewer(web: Web) -> httpx.Client:

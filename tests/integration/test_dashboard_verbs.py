@@ -15,6 +15,8 @@ from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape
 from tests.support.web import Web, csrf_of
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def site(web: Web) -> Harness:

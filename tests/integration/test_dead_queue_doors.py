@@ -17,6 +17,8 @@ from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web, csrf_of
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def harness(web: Web) -> Harness:

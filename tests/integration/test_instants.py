@@ -19,6 +19,8 @@ from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web
 
+pytestmark = pytest.mark.once
+
 OUTSIDE = (
     "9999-12-31T23:59:59-14:00",
     "0001-01-01T00:00:00+14:00",

@@ -22,6 +22,8 @@ from tests.support.engine import Harness, settings_for
 from tests.support.pages import ROOT, code, commands
 from tests.support.receiver import Received, Receiver, receiver
 
+pytestmark = pytest.mark.once
+
 PAGE = "docs/operations/notifications.md"
 TEXT = (ROOT / PAGE).read_text()
 SECRETS = ("whsec_c2l4dGVlbiBieXRlcyBvciBtb3Jl", "a text of sixteen characters or more")

@@ -21,6 +21,8 @@ from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, shape
 from tests.support.web import ROUTES, Web
 
+pytestmark = pytest.mark.once
+
 CANARY = "cAnArY-9f31"
 INPUT = {"order": 1, "password": CANARY, "deep": [{"dbPassword": CANARY, "note": f"api_key={CANARY}"}]}
 TEXT = (

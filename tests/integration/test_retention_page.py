@@ -26,6 +26,8 @@ from tests.support.engine import Harness, settings_for
 from tests.support.pages import ROOT, code, commands
 from tests.support.shapes import always, shape
 
+pytestmark = pytest.mark.once
+
 PAGE = "docs/operations/retention.md"
 TEXT = (ROOT / PAGE).read_text()
 Ask = Callable[..., dict[str, Any]]

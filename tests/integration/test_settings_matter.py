@@ -68,6 +68,8 @@ from tests.support.web import InProcess, Web, sign_in
 from workers import heartbeat, process
 from workers.celery import _log_our_way, make_app
 
+pytestmark = pytest.mark.once
+
 ONE = shape("one", {"a": ()})
 RESET = ConnectionResetError("reset")
 HarnessWith = Callable[..., Harness]

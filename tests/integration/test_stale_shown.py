@@ -25,6 +25,8 @@ from tests.support.pages import commands
 from tests.support.shapes import shape
 from tests.support.web import Web
 
+pytestmark = pytest.mark.once
+
 PAGE = "docs/operations/staleness.md"
 TARGET = {"name": "ops", "url": "https://hook.test/x", "kinds": list(NotificationKind)}
 

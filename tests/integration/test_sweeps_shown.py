@@ -21,6 +21,8 @@ from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.web import Web
 
+pytestmark = pytest.mark.once
+
 
 def swept(engine: Engine, name: str = "ring", *, moved: int = 0, error: Exception | None = None) -> None:
     """Run a sweep once in a process that has just started, so that it is noted at once."""

@@ -12,6 +12,8 @@ from app.store import schema
 from app.store.session import Database
 from tests.support.pages import commands
 
+pytestmark = pytest.mark.once
+
 PAGE = "docs/operations/upgrade.md"
 
 

@@ -31,6 +31,8 @@ from tests.support.shapes import HANDLER, always, fails, shape
 from tests.support.threads import together, values
 from workers import heartbeat, process
 
+pytestmark = pytest.mark.once
+
 HarnessWith = Callable[..., Harness]
 
 
