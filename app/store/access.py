@@ -116,7 +116,7 @@ def add_token(
     """Store a token; None if a token that is not revoked has the name."""
     row = {
         "id": new_id(), "name": name, "token_hash": token_hash, "hint": hint, "role": role,
-        "scopes": None if scopes is None else [str(one) for one in scopes],
+        "scopes": None if scopes is None else [str(scope) for scope in scopes],
         "created_at": now, "created_by": by, "expires_at": expires_at,
     }  # fmt: skip
     added = connection.execute(
@@ -182,7 +182,7 @@ def recognise_token(database: Database, token_hash: bytes, now: datetime | None)
             "update remand.api_tokens set used_at = coalesce(%s, clock_timestamp()) where id = %s",
             (now, token_id),
         )
-    left = None if scopes is None else frozenset(Permission(one) for one in scopes)
+    left = None if scopes is None else frozenset(Permission(scope) for scope in scopes)
     return Identity(f"token:{name}", Role(role), left)
 
 
@@ -210,5 +210,5 @@ def _user(row: sa.Row[Any]) -> User:
 def _token(row: sa.Row[Any]) -> Token:
     values = row._asdict()
     scopes = values["scopes"]
-    left = None if scopes is None else tuple(Permission(one) for one in scopes)
+    left = None if scopes is None else tuple(Permission(scope) for scope in scopes)
     return Token(**{**values, "role": Role(values["role"]), "scopes": left})

@@ -117,8 +117,7 @@ def count_default(database: Database, between: Between, rule: Rule) -> int:
         """,
         (*between, rule.cutoff, rule.cutoff, list(rule.kept)),
     )
-    found: int = counted
-    return found
+    return int(counted)
 
 
 def due_of(database: Database, partition: str, between: Between, rule: Rule, limit: int) -> list[UUID]:

@@ -211,9 +211,9 @@ def _told(error: sa.exc.DBAPIError) -> Exception:
     return mismatch(str(error.orig).splitlines()[0])
 
 
-def mismatch(told: str) -> ArchiveMismatch:
+def mismatch(difference: str) -> ArchiveMismatch:
     """Return the error that says which counts or sums differ after a move."""
     return ArchiveMismatch(
-        f"the move was taken back: {told}",
+        f"the move was taken back: {difference}",
         hint="look at the log of Postgres and at its disks; nothing is lost",
     )

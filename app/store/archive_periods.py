@@ -55,7 +55,7 @@ class Archived:
 def listed(database: Database) -> list[Archived]:
     """Return the periods of the archive, in order of time. Transaction: own."""
     parents = [f"{table}_archive" for table in PARTITIONED]
-    found: dict[tuple[datetime, datetime, str, bool], dict[str, tuple[str, int]]] = {}
+    by_period: dict[tuple[datetime, datetime, str, bool], dict[str, tuple[str, int]]] = {}
     for parent, table, bound, size in database.call(_CATALOGUE, (parents,)):
         starts_at, ends_at = bounds(bound)
         if starts_at is None or ends_at is None:
@@ -63,7 +63,7 @@ def listed(database: Database) -> list[Archived]:
         live = parent.removesuffix("_archive")
         is_whole = not table.startswith(f"{parent}_")
         name = table.removeprefix(f"{live if is_whole else parent}_")
-        found.setdefault((starts_at, ends_at, name, is_whole), {})[live] = (table, size)
+        by_period.setdefault((starts_at, ends_at, name, is_whole), {})[live] = (table, size)
     return [
         Archived(
             name,
@@ -73,14 +73,14 @@ def listed(database: Database) -> list[Archived]:
             is_whole,
             sum(size for _, size in tables.values()),
         )
-        for (starts_at, ends_at, name, is_whole), tables in sorted(found.items())
+        for (starts_at, ends_at, name, is_whole), tables in sorted(by_period.items())
         if len(tables) == len(PARTITIONED)
     ]
 
 
 def is_spilled(database: Database, period: Period) -> bool:
     """Tell whether the archive's default tables hold workflows of this period: it cannot be made then."""
-    [(found,)] = database.call(
+    [(is_spilled,)] = database.call(
         """
         select exists (
           select
@@ -90,7 +90,7 @@ def is_spilled(database: Database, period: Period) -> bool:
         """,
         (first_id_at(period.starts_at), first_id_at(period.ends_at)),
     )
-    return bool(found)
+    return bool(is_spilled)
 
 
 def live_tables(name: str) -> tuple[str, ...]:
@@ -100,19 +100,19 @@ def live_tables(name: str) -> tuple[str, ...]:
 
 def size(database: Database, tables: Sequence[str]) -> int:
     """Return the bytes of some tables, with indexes and TOAST. Transaction: own."""
-    found: int = database.call(
+    total: int = database.call(
         """
         select coalesce(sum(pg_total_relation_size(to_regclass('remand.' || named.name))), 0)::bigint
           from unnest(%s::text[]) named(name)
         """,
         (list(tables),),
     )[0][0]
-    return found
+    return total
 
 
-def ids_in(database: Database, found: Archived, limit: int) -> list[UUID]:
+def ids_in(database: Database, period: Archived, limit: int) -> list[UUID]:
     """Return ids of workflows of a period of the archive. Transaction: own."""
-    return [row[0] for row in database.call(f"select id from remand.{found.tables[0]} limit %s", (limit,))]
+    return [row[0] for row in database.call(f"select id from remand.{period.tables[0]} limit %s", (limit,))]
 
 
 def begin_period(database: Database, period: Period) -> None:

@@ -131,12 +131,12 @@ def list_page(database: Database, *, after: str | None = None, limit: int = 50) 
     """
     where = "where (%(before)s::uuid is null or id < %(before)s) order by id desc limit %(limit)s"
     before = None if after is None else read_cursor(after)
-    found = _runs(database, where, {"before": before, "limit": limit + 1})
+    runs = _runs(database, where, {"before": before, "limit": limit + 1})
     return Page.of(
-        found,
+        runs,
         limit,
         after=after,
-        cursor=lambda one: str(one.id),
+        cursor=lambda run: str(run.id),
         count=lambda: count_rows(database, archive_runs, []),
     )
 

@@ -71,7 +71,7 @@ def count(database: Database, clock: Clock, attempts: Mapping[tuple[Source, int]
     zeros = [0] * len(keys)
     names = _names(source for source, _ in keys)
     ages = [age for _, age in keys]
-    database.call(_COUNT, (clock.fixed(), *names, ages, [attempts[one] for one in keys], zeros, zeros))
+    database.call(_COUNT, (clock.fixed(), *names, ages, [attempts[key] for key in keys], zeros, zeros))
 
 
 def add(connection: sa.Connection, counts: Mapping[Source, Counts], now: datetime) -> None:
@@ -114,7 +114,7 @@ def forget(database: Database, clock: Clock, seconds: float) -> int:
 def _names(sources: Iterable[Source]) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
     listed = list(sources)
     return (
-        [one.namespace for one in listed],
-        [one.handler for one in listed],
-        [one.dependency for one in listed],
+        [source.namespace for source in listed],
+        [source.handler for source in listed],
+        [source.dependency for source in listed],
     )

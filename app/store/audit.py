@@ -64,9 +64,13 @@ def list_page(
         sa.select(*columns(kind, audit_log)).where(*matching).order_by(audit_log.c.id.desc()).limit(limit + 1)
     )
     with database.begin() as connection:
-        found: list[Any] = read(kind, connection.execute(query))
+        entries: list[Any] = read(kind, connection.execute(query))
     return Page.of(
-        found, limit, after=after, cursor=lambda entry: str(entry.id), count=lambda: _total(database, wanted)
+        entries,
+        limit,
+        after=after,
+        cursor=lambda entry: str(entry.id),
+        count=lambda: _total(database, wanted),
     )
 
 
@@ -79,11 +83,11 @@ def _total(database: Database, wanted: AuditFilter) -> int | None:
 
 
 def _matching(wanted: AuditFilter) -> list[sa.ColumnElement[bool]]:
-    found = conditions(audit_log, wanted)
+    filters = conditions(audit_log, wanted)
     if wanted.since is not None:
         # Ids are ordered by the clock of the process that made them: the index on ids ends the scan.
-        found.append(audit_log.c.id >= first_id_at(wanted.since - _CLOCKS_DIFFER))
-    return found
+        filters.append(audit_log.c.id >= first_id_at(wanted.since - _CLOCKS_DIFFER))
+    return filters
 
 
 def _cursor(text: str) -> UUID:

@@ -54,15 +54,15 @@ def connect(url: str, *, application_name: str = "remand") -> psycopg2.extension
         ConfigInvalid: the URL is none, or has an option that libpq does not know.
     """
     keywords = _keywords(url, application_name)
-    given = keywords.pop("options", None) or os.environ.get("PGOPTIONS", "")
+    options = keywords.pop("options", None) or os.environ.get("PGOPTIONS", "")
     try:
-        return _open({**keywords, "options": f"{_set(_TIMEOUTS)} {given} {_set(_FORMATS)}"})
+        return _open({**keywords, "options": f"{_set(_TIMEOUTS)} {options} {_set(_FORMATS)}"})
     except psycopg2.OperationalError as error:
         if not _NO_OPTIONS.search(str(error)):
             raise refused(url, error) from None
     # A pooler that knows no options shares its connections with others: only what it keeps apart is set then.
     try:
-        return _open({**keywords, "options": given} if given else keywords)
+        return _open({**keywords, "options": options} if options else keywords)
     except psycopg2.OperationalError as error:
         raise refused(url, error) from None
 

@@ -54,7 +54,7 @@ def list_page(
     """
     rows = _read(database, newest(_select(), wanted, after).limit(limit + 1))
     return Page.of(
-        rows, limit, after=after, cursor=lambda one: str(one.id), count=lambda: total(database, wanted)
+        rows, limit, after=after, cursor=lambda letter: str(letter.id), count=lambda: total(database, wanted)
     )
 
 
@@ -71,7 +71,7 @@ def triage_page(
         rows,
         limit,
         after=after,
-        cursor=lambda one: urgency(one.triage_at, one.id),
+        cursor=lambda letter: urgency(letter.triage_at, letter.id),
         count=lambda: total(database, wanted),
     )
 

@@ -80,13 +80,13 @@ def lock_still(connection: sa.Connection, limit: int, but: Collection[UUID] = ()
 
     Transaction: joins.
     """
-    given = {"limit": limit, "but": list(but)}
-    found = list(connection.scalars(_STILL, {"ids": None, **given}))
-    if not found:
+    bounds = {"limit": limit, "but": list(but)}
+    still = list(connection.scalars(_STILL, {"ids": None, **bounds}))
+    if not still:
         return []
-    held = list(connection.scalars(_LOCK, {"ids": found, "now": None}))
+    held = list(connection.scalars(_LOCK, {"ids": still, "now": None}))
     # Others may have moved them on before they were locked.
-    return list(connection.scalars(_STILL, {"ids": held, **given}))
+    return list(connection.scalars(_STILL, {"ids": held, **bounds}))
 
 
 def lock_expired(
@@ -98,8 +98,8 @@ def lock_expired(
 
     Transaction: joins.
     """
-    found = list(connection.scalars(_EXPIRED, {"now": now, "limit": limit, "but": list(but)}))
-    return list(connection.scalars(_LOCK, {"ids": found, "now": now})) if found else []
+    expired = list(connection.scalars(_EXPIRED, {"now": now, "limit": limit, "but": list(but)}))
+    return list(connection.scalars(_LOCK, {"ids": expired, "now": now})) if expired else []
 
 
 def blocking_steps(connection: sa.Connection, ids: Sequence[UUID], failure: Failure) -> list[FailedAttempt]:

@@ -225,10 +225,10 @@ def take_due(connection: sa.Connection, now: datetime, limit: int, but: Collecti
     """
     columns = dead_letters.c
     is_due = sa.and_(columns.requeue_at <= now, columns.status == "pending")
-    found = sa.select(columns.workflow_id).where(is_due).order_by(columns.requeue_at).limit(limit)
+    due = sa.select(columns.workflow_id).where(is_due).order_by(columns.requeue_at).limit(limit)
     if but:
-        found = found.where(columns.workflow_id.not_in(but))
-    workflows = list(connection.scalars(found))
+        due = due.where(columns.workflow_id.not_in(but))
+    workflows = list(connection.scalars(due))
     if not workflows:
         return []
     lock = sa.text(

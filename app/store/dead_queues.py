@@ -144,8 +144,8 @@ def expiry_of(connection: Connection, queue: str) -> float | None:
     Transaction: joins; the row is locked.
     """
     query = sa.select(queue_settings.c.expire_after_seconds).where(queue_settings.c.queue == queue)
-    found: float | None = connection.scalar(query.with_for_update())
-    return found
+    seconds: float | None = connection.scalar(query.with_for_update())
+    return seconds
 
 
 def let_expire(connection: Connection, queue: str, seconds: float | None, *, by: str, now: datetime) -> None:
@@ -193,10 +193,10 @@ def places(connection: Connection, wanted: Sequence[tuple[str | None, str]], oth
     returned queues cannot be deleted before the transaction ends.
     Transaction: joins.
     """
-    given = {
+    arguments = {
         "queues": [queue for _, queue in wanted],
         "named": [named for named, _ in wanted],
         "otherwise": otherwise,
     }
-    found = {row.place: row.name for row in connection.execute(_PLACES, given)}
-    return [found.get(place, otherwise) for place in range(1, len(wanted) + 1)]
+    names = {row.place: row.name for row in connection.execute(_PLACES, arguments)}
+    return [names.get(place, otherwise) for place in range(1, len(wanted) + 1)]

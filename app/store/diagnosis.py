@@ -77,11 +77,11 @@ def dependencies(database: Database) -> list[str]:
 
 def server_version(database: Database) -> str:
     """Return the version of Postgres. Transaction: own."""
-    found: str = database.call("show server_version")[0][0]
-    return found
+    version: str = database.call("show server_version")[0][0]
+    return version
 
 
 def server_time(database: Database) -> datetime:
     """Return what Postgres' clock says. Transaction: own."""
-    found: datetime = database.call("select clock_timestamp()")[0][0]
-    return found
+    now: datetime = database.call("select clock_timestamp()")[0][0]
+    return now

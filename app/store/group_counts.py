@@ -66,7 +66,7 @@ def trends(database: Database, ids: Sequence[UUID], now: datetime) -> dict[UUID,
         """,
         (first, list(ids), first, last),
     )
-    counted = {one: [0] * HOURS for one in ids}
+    counted = {group_id: [0] * HOURS for group_id in ids}
     for group_id, places, opened in rows:
         for place, letters in zip(places, opened, strict=True):
             counted[group_id][place] = letters

@@ -31,12 +31,12 @@ def list_lines(
     query = sa.select(_LINE, table.id, table.last_at, table.open_letters).select_from(dead_letter_groups)
     with database.reading() as connection:
         rows = list(connection.execute(ranked(query, wanted, after).limit(limit + 1)))
-    found = Page.of(
+    page = Page.of(
         rows,
         limit,
         after=after,
         cursor=lambda row: rank(row.id, row.last_at, row.open_letters, wanted.order),
         count=lambda: total(database, wanted),
     )
-    counted = trends(database, [row.id for row in found.items], now)
-    return found.each(lambda row: f'{row[0][:-1]},"trend":{json.dumps(counted[row.id])}}}')
+    counted = trends(database, [row.id for row in page.items], now)
+    return page.each(lambda row: f'{row[0][:-1]},"trend":{json.dumps(counted[row.id])}}}')

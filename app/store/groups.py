@@ -103,16 +103,16 @@ def ensure_groups(connection: sa.Connection, causes: Iterable[Cause], now: datet
     Rows are written in the order of fingerprints, and only if they must be: a storm of failures with one
     cause does not queue up behind its group. Transaction: joins. Idempotent: by fingerprint.
     """
-    wanted = {one.fingerprint: one for one in sorted(causes, key=lambda one: one.fingerprint)}
+    wanted = {cause.fingerprint: cause for cause in sorted(causes, key=lambda cause: cause.fingerprint)}
     known = _known(connection, wanted)
-    missing = [one for one in wanted.values() if one.fingerprint not in known]
+    missing = [cause for cause in wanted.values() if cause.fingerprint not in known]
     if missing:
         connection.execute(
             insert(dead_letter_groups).on_conflict_do_nothing(index_elements=["fingerprint"]),
-            [_row(one, now) for one in missing],
+            [_row(cause, now) for cause in missing],
         )
         known = _known(connection, wanted)
-    closed = [known[one].id for one in wanted if known[one].state == GroupState.RESOLVED]
+    closed = [row.id for row in known.values() if row.state == GroupState.RESOLVED]
     reopened = _reopen(connection, closed, now) if closed else []
     empty = frozenset(fingerprint for fingerprint, row in known.items() if row.letters == 0)
     return Ensured({fingerprint: row.id for fingerprint, row in known.items()}, reopened, empty)

@@ -29,9 +29,9 @@ def first_id_at(instant: datetime) -> UUID:
     return UUID(int=(milliseconds << 80) | (0x7 << 76) | (0x2 << 62))
 
 
-def instant_of(one: UUID) -> datetime:
+def instant_of(uuid: UUID) -> datetime:
     """Return when a UUIDv7 was made, to the millisecond; beyond our range, the end of the range."""
-    return min(datetime.fromtimestamp(min(one.int >> 80, 10**14) / 1000, UTC), LATEST)
+    return min(datetime.fromtimestamp(min(uuid.int >> 80, 10**14) / 1000, UTC), LATEST)
 
 
 def id_range(prefix: str) -> tuple[UUID, UUID]:
@@ -87,10 +87,10 @@ def find_id(
     rows = list(
         dict.fromkeys(
             row
-            for one in (table, older)
-            if one is not None
+            for name in (table, older)
+            if name is not None
             for row in database.call(
-                f"select id from remand.{one} where id between %s and %s limit {_SHOWN}", bounds
+                f"select id from remand.{name} where id between %s and %s limit {_SHOWN}", bounds
             )
         )
     ) or database.call(
@@ -112,8 +112,8 @@ def find_id(
     if len(rows) > 1:
         listed = ", ".join(str(row[0]) for row in rows[:_SHOWN])
         raise AmbiguousId(f"{typed!r} fits several: {listed}", hint="type more of it")
-    found: UUID = rows[0][0]
-    return found
+    unique: UUID = rows[0][0]
+    return unique
 
 
 def _bound(text: str, filler: str) -> UUID:

@@ -11,7 +11,7 @@ from app.store.session import Database
 
 # Spelled as in the index of live workflows: Postgres does not know which states a list parameter holds.
 _OPEN = "state not in ('complete', 'error', 'cancelled', 'resolved_manually')"
-_LIVE = [str(one) for one in WorkflowState if one not in FINAL_WORKFLOW_STATES]
+_LIVE = [str(state) for state in WorkflowState if state not in FINAL_WORKFLOW_STATES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def ended_lately(database: Database, since: datetime, until: datetime, stretch_s
         (stretch_seconds, since),
     )
     counted = {row[0]: row[1:] for row in rows}
-    first, last = (int(one.timestamp() // stretch_seconds) for one in (since, until))
+    first, last = (int(instant.timestamp() // stretch_seconds) for instant in (since, until))
     return [
         Stretch(datetime.fromtimestamp(number * stretch_seconds, UTC), *counted.get(number, (0, 0)))
         for number in range(first, last + 1)
@@ -76,7 +76,7 @@ def longest_standing(database: Database, limit: int) -> list[IdleWorkflow]:
          order by oldest.state_since
          limit %s
         """,
-        ([one for one in _LIVE if one != "blocked_by_failures"], limit, limit),
+        ([state for state in _LIVE if state != "blocked_by_failures"], limit, limit),
     )
     return [IdleWorkflow(row[0], row[1], WorkflowState(row[2]), row[3]) for row in rows]
 

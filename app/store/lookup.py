@@ -26,7 +26,7 @@ def ids_like(database: Database, typed: str, tables: Iterable[str]) -> list[tupl
     except InputInvalid:
         return []
     text = typed.strip().lower()
-    found: list[tuple[str, UUID]] = []
+    matches: list[tuple[str, UUID]] = []
     for table in tables:
         rows = database.call(
             f"select id from remand.{table} where id between %s and %s limit {_MOST}", (low, high)
@@ -42,8 +42,8 @@ def ids_like(database: Database, typed: str, tables: Iterable[str]) -> list[tupl
             """,
             (len(text), text),
         )
-        found += [(table, row[0]) for row in rows]
-    return found
+        matches += [(table, row[0]) for row in rows]
+    return matches
 
 
 def group_of(database: Database, fingerprint: str) -> UUID | None:

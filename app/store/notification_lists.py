@@ -93,7 +93,7 @@ def list_page(
         InputInvalid: the cursor is none.
     """
     table = notifications.c
-    in_states = [table.state.in_([str(one) for one in states])] if states else []
+    in_states = [table.state.in_([str(state) for state in states])] if states else []
     of_target = [table.target == target] if target is not None else []
     query = sa.select(*columns(kind, notifications)).where(*in_states, *of_target)
     query = query.order_by(table.id.desc())

@@ -128,7 +128,7 @@ def _message(connection: sa.Connection, message_id: UUID, shown: int) -> Message
         .group_by(table.kind)
         .order_by(sa.desc(sa.func.count()), table.kind)
     )
-    told = connection.execute(
+    rows = connection.execute(
         sa.select(table.kind, table.subject_id, table.payload, table.created_at)
         .where(of)
         .order_by(table.created_at, table.id)
@@ -136,16 +136,16 @@ def _message(connection: sa.Connection, message_id: UUID, shown: int) -> Message
     )
     notices = [
         Told(
-            one.kind,
-            one.subject_id,
-            one.payload["title"],
-            one.payload["facts"],
-            one.payload["link"],
-            one.created_at,
+            row.kind,
+            row.subject_id,
+            row.payload["title"],
+            row.payload["facts"],
+            row.payload["link"],
+            row.created_at,
         )
-        for one in told
+        for row in rows
     ]
-    return Message(message_id, notices, {one.kind: one.number for one in counted})
+    return Message(message_id, notices, {row.kind: row.number for row in counted})
 
 
 def failures_of(connection: sa.Connection, target: str) -> int:

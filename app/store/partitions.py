@@ -87,28 +87,28 @@ class PartitionStatus:
 def catalogue(database: Database) -> list[Partition]:
     """Return every table of a period: live, archived or attached nowhere. Transaction: own."""
     tables = list(PARTITIONED)
-    found = database.call(_CATALOGUE, (tables, tables))
+    records = database.call(_CATALOGUE, (tables, tables))
     return [
         Partition(table, name.removeprefix(f"{table}_"), _home(table, parent), *bounds(bound), rows, size)
-        for table, name, bound, parent, rows, size in found
+        for table, name, bound, parent, rows, size in records
     ]
 
 
 def periods(database: Database) -> list[PartitionStatus]:
     """Return the periods that the live tables have, in order of time. Transaction: own."""
     them: dict[tuple[datetime, datetime, str], list[Partition]] = {}
-    for one in catalogue(database):
-        if one.home == "live" and one.starts_at and one.ends_at:
-            them.setdefault((one.starts_at, one.ends_at, one.name), []).append(one)
+    for partition in catalogue(database):
+        if partition.home == "live" and partition.starts_at and partition.ends_at:
+            them.setdefault((partition.starts_at, partition.ends_at, partition.name), []).append(partition)
     return [
         PartitionStatus(
             name=name,
             starts_at=starts_at,
             ends_at=ends_at,
             attached=len(tables) == len(PARTITIONED),
-            tables=tuple(one.table for one in tables),
-            workflows=sum(one.rows for one in tables if one.table == "workflows"),
-            bytes=sum(one.bytes for one in tables),
+            tables=tuple(partition.table for partition in tables),
+            workflows=sum(partition.rows for partition in tables if partition.table == "workflows"),
+            bytes=sum(partition.bytes for partition in tables),
         )
         for (starts_at, ends_at, name), tables in sorted(them.items(), key=lambda item: item[0])
     ]
@@ -129,13 +129,13 @@ def default_rows(database: Database, ends_at: datetime) -> list[DefaultRows]:
     """
     known = dict(database.call(_DEFAULTS))
     bound = first_id_at(ends_at)
-    found: list[DefaultRows] = []
-    for table in (one for one in PARTITIONED if one in known):
+    spilled: list[DefaultRows] = []
+    for table in (name for name in PARTITIONED if name in known):
         some = f"select from remand.{known[table]} where {key_of(table)} {{}} %s limit {MANY + 1}"
         counts = [f"(select count(*) from ({some.format(sign)}) some)" for sign in ("<", ">=")]
         [(behind, beyond)] = database.call(f"select {', '.join(counts)}", (bound, bound))
-        found.append(DefaultRows(table, behind, beyond))
-    return found
+        spilled.append(DefaultRows(table, behind, beyond))
+    return spilled
 
 
 def key_of(table: str) -> str:
@@ -145,8 +145,8 @@ def key_of(table: str) -> str:
 
 def bounds(expression: str | None) -> tuple[datetime | None, datetime | None]:
     """Return the instants between which a partition lies, from the catalogue's text; None: it has none."""
-    found = _BOUNDS.fullmatch(expression or "")
-    return (instant_of(UUID(found[1])), instant_of(UUID(found[2]))) if found else (None, None)
+    matched = _BOUNDS.fullmatch(expression or "")
+    return (instant_of(UUID(matched[1])), instant_of(UUID(matched[2]))) if matched else (None, None)
 
 
 def change_tables(

@@ -147,7 +147,7 @@ def add_template_pause(connection: sa.Connection, pause_: TemplatePause) -> bool
 
 def end_template_pause(connection: sa.Connection, namespace: str, name: str) -> TemplatePause | None:
     """End a template's pause and return it; None if there is none. Transaction: joins; it is locked."""
-    columns = [template_pauses.c[one] for one in TemplatePause.__slots__]
+    columns = [template_pauses.c[column] for column in TemplatePause.__slots__]
     ended = connection.execute(
         sa.delete(template_pauses)
         .where(template_pauses.c.namespace == namespace, template_pauses.c.name == name)
@@ -158,7 +158,7 @@ def end_template_pause(connection: sa.Connection, namespace: str, name: str) -> 
 
 def template_pause(connection: sa.Connection, namespace: str, name: str) -> TemplatePause | None:
     """Return a template's pause; None if it is not paused. Transaction: joins."""
-    columns = [template_pauses.c[one] for one in TemplatePause.__slots__]
+    columns = [template_pauses.c[column] for column in TemplatePause.__slots__]
     pauses_ = connection.execute(
         sa.select(*columns).where(template_pauses.c.namespace == namespace, template_pauses.c.name == name)
     )

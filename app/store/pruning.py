@@ -112,69 +112,69 @@ STAYS: Final[Mapping[str, str]] = MappingProxyType(
 class Batch:
     """What one batch did."""
 
-    found: int
+    locked: int
     """Old rows that it locked; fewer than asked for: there are no more."""
     deleted: int
 
 
-def delete_batch(database: Database, one: Prunable, before: datetime, limit: int) -> Batch:
+def delete_batch(database: Database, prunable: Prunable, before: datetime, limit: int) -> Batch:
     """Delete the oldest rows from before an instant, at most `limit`. Transaction: own. Idempotent."""
     with database.begin() as connection:
-        found = _lock(connection, one, before, limit)
-        if not found:
+        rows = _lock(connection, prunable, before, limit)
+        if not rows:
             return Batch(0, 0)
         # Its own statement: what others committed until the rows were locked is seen.
         deleted = connection.execute(
             sa.text(
                 f"""
-                delete from remand.{one.table} old
-                 where old.ctid = any(cast(:found as tid[]))
-                   and not ({one.unless})
+                delete from remand.{prunable.table} old
+                 where old.ctid = any(cast(:rows as tid[]))
+                   and not ({prunable.unless})
                 """
             ),
-            {"found": found},
+            {"rows": rows},
         )
-        return Batch(len(found), deleted.rowcount)
+        return Batch(len(rows), deleted.rowcount)
 
 
-def _lock(connection: Connection, one: Prunable, before: datetime, limit: int) -> list[str]:
-    rows = connection.execute(sa.text(batch_query(one)), {"before": before, "limit": limit})
+def _lock(connection: Connection, prunable: Prunable, before: datetime, limit: int) -> list[str]:
+    rows = connection.execute(sa.text(batch_query(prunable)), {"before": before, "limit": limit})
     return [row[0] for row in rows]
 
 
-def batch_query(one: Prunable) -> str:
+def batch_query(prunable: Prunable) -> str:
     """Return the query that locks the oldest rows, for `:before` and `:limit`."""
     return f"""
     select cast(old.ctid as text)
-      {_old(one)}
-     order by {one.age}
+      {_old(prunable)}
+     order by {prunable.age}
      limit :limit
        for update of old skip locked
     """
 
 
-def count(database: Database, one: Prunable, before: datetime, at_most: int) -> int:
+def count(database: Database, prunable: Prunable, before: datetime, at_most: int) -> int:
     """Count the rows that would go, up to `at_most`. Transaction: own; nothing is locked."""
-    query = sa.text(f"select count(*) from (select {_old(one)} limit :limit) old")
+    query = sa.text(f"select count(*) from (select {_old(prunable)} limit :limit) old")
     with database.reading() as connection:
         counted: int = connection.execute(query, {"before": before, "limit": at_most}).scalar_one()
         return counted
 
 
-def oldest(database: Database, one: Prunable) -> datetime | None:
+def oldest(database: Database, prunable: Prunable) -> datetime | None:
     """Return the age instant of the oldest row that may be pruned some day; None: there is none.
 
     Transaction: own.
     """
-    query = sa.text(f"select {one.age} {_all(one)} order by {one.age} limit 1")
+    query = sa.text(f"select {prunable.age} {_all(prunable)} order by {prunable.age} limit 1")
     with database.reading() as connection:
-        found: datetime | None = connection.execute(query).scalar()
-        return found
+        at: datetime | None = connection.execute(query).scalar()
+        return at
 
 
-def _old(one: Prunable) -> str:
-    return f"{_all(one)} and {one.age} < :before and not ({one.unless})"
+def _old(prunable: Prunable) -> str:
+    return f"{_all(prunable)} and {prunable.age} < :before and not ({prunable.unless})"
 
 
-def _all(one: Prunable) -> str:
-    return f"from remand.{one.table} old {one.of} where {one.only}"
+def _all(prunable: Prunable) -> str:
+    return f"from remand.{prunable.table} old {prunable.of} where {prunable.only}"

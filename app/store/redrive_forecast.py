@@ -213,18 +213,22 @@ _ELSEWHERE = """
 with other as materialized (
   select redrive.id, redrive.started_by, redrive.state
     from remand.redrives redrive
-   where redrive.id <> :id and redrive.state in ('pending', 'canary', 'running', 'paused', 'stopped'))
-select found.id redrive_id, found.started_by as by, found.state, count(*) letters,
-       (array_agg(item.letter_id order by item.position))[1] example
+   where redrive.id <> :id
+     and redrive.state in ('pending', 'canary', 'running', 'paused', 'stopped'))
+select first.id as redrive_id, first.started_by as by, first.state, count(*) as letters,
+       (array_agg(item.letter_id order by item.position))[1] as example
   from remand.redrive_items item
  cross join lateral (
-  select other.*
-    from other
-    join remand.redrive_items its on its.redrive_id = other.id and its.letter_id = item.letter_id
-   where its.state in ('waiting', 'sent')
-   order by other.id
-   limit 1) found
- where item.redrive_id = :id and item.state = 'waiting'
+   select other.*
+     from other
+     join remand.redrive_items theirs
+       on theirs.redrive_id = other.id
+      and theirs.letter_id = item.letter_id
+    where theirs.state in ('waiting', 'sent')
+    order by other.id
+    limit 1) first
+ where item.redrive_id = :id
+   and item.state = 'waiting'
  group by 1, 2, 3
  order by 4 desc, 1
 """

@@ -85,12 +85,12 @@ def items_page(
         query = query.where(columns.position > _cursor(after))
     with database.begin() as connection:
         rows = connection.execute(query.order_by(columns.position).limit(limit + 1)).all()
-    found = [_item(row) for row in rows]
+    items = [_item(row) for row in rows]
     return Page.of(
-        found,
+        items,
         limit,
         after=after,
-        cursor=lambda one: str(one.position),
+        cursor=lambda item: str(item.position),
         count=lambda: count_rows(database, redrive_items, wanted[:1], wanted[1:]),
     )
 
@@ -125,17 +125,17 @@ def requeue_letters(
     Idempotent: a letter that is closed is left alone. A letter that Postgres refuses is left alone, too, with
     the server's message as the reason, and does not hold up the others.
     """
-    given = {
+    arguments = {
         "by": by, "reason": reason, "via": via, "redrive": redrive_id, "claimed": include_claimed,
         "queue": queue, "priority": priority, "now": now,
     }  # fmt: skip
-    return _requeue(connection, list(ids), given)
+    return _requeue(connection, list(ids), arguments)
 
 
-def _requeue(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> Requeued:
+def _requeue(connection: Connection, ids: list[UUID], arguments: dict[str, Any]) -> Requeued:
     try:
         with connection.begin_nested():
-            return _call(connection, ids, given)
+            return _call(connection, ids, arguments)
     except _REFUSED as refusal:
         how = ending_of(refusal)
         if how is not None and how.ending is not Ending.VALUE:
@@ -144,16 +144,16 @@ def _requeue(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> 
             why = str(refusal.orig).partition("\n")[0]
             return Requeued({}, {ids[0]: f"refused by Postgres: {why}"}, [], None)
     half = len(ids) // 2
-    one, other = (_requeue(connection, part, given) for part in (ids[:half], ids[half:]))
+    first, second = (_requeue(connection, part, arguments) for part in (ids[:half], ids[half:]))
     return Requeued(
-        {**one.sent, **other.sent},
-        {**one.skipped, **other.skipped},
-        [*one.queues, *other.queues],
-        one.at or other.at,
+        {**first.sent, **second.sent},
+        {**first.skipped, **second.skipped},
+        [*first.queues, *second.queues],
+        first.at or second.at,
     )
 
 
-def _call(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> Requeued:
+def _call(connection: Connection, ids: list[UUID], arguments: dict[str, Any]) -> Requeued:
     rows = connection.execute(
         sa.text(
             """
@@ -162,7 +162,7 @@ def _call(connection: Connection, ids: list[UUID], given: dict[str, Any]) -> Req
                                           :now)
             """
         ),
-        {"ids": ids, **given},
+        {"ids": ids, **arguments},
     ).all()
     return Requeued(
         {row.letter_id: row.steps for row in rows if row.kind == "requeued"},
@@ -202,7 +202,7 @@ def mark(
         ),
         {
             "state": state, "now": now, "redrive": redrive_id, "ids": list(letters),
-            "values": list(letters.values()) if reasons else [",".join(one) for one in letters.values()],
+            "values": list(letters.values()) if reasons else [",".join(steps) for steps in letters.values()],
         },
     )  # fmt: skip
 

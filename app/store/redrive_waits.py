@@ -37,11 +37,11 @@ def waiting(connection: Connection, redrive_id: UUID, now: datetime, at_most: in
 
 def paused(connection: Connection, queues: Sequence[str]) -> set[str]:
     """Return which of the queues a person has paused. Transaction: joins."""
-    found = connection.scalars(
+    names = connection.scalars(
         sa.text("select queue from remand.pauses where queue = any(cast(:queues as text[]))"),
         {"queues": list(queues)},
     )
-    return set(found)
+    return set(names)
 
 
 # A step that becomes ready behind a gating breaker is put aside by the next sweep; no worker takes it.

@@ -157,12 +157,12 @@ def list_page(
         query = query.where(redrives.c.id < _cursor(after))
     with database.begin() as connection:
         rows = connection.execute(query.order_by(redrives.c.id.desc()).limit(limit + 1)).all()
-    found = [_redrive(row) for row in rows]
+    items = [_redrive(row) for row in rows]
     return Page.of(
-        found,
+        items,
         limit,
         after=after,
-        cursor=lambda one: str(one.id),
+        cursor=lambda redrive: str(redrive.id),
         count=lambda: count_rows(database, redrives, [], [wanted]),
     )
 

@@ -27,8 +27,8 @@ _PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*")
 def right_missing(url: str, error: BaseException) -> RightMissing:
     """Return our error for a right that the role of `url` lacks, with the command that grants it."""
     words = said(error)
-    found = address(url)
-    names = {"role": _quoted(found.user or "ROLE"), "database": _quoted(found.database or "DATABASE")}
+    server = address(url)
+    names = {"role": _quoted(server.user or "ROLE"), "database": _quoted(server.database or "DATABASE")}
     grant = next((sql.format(**names) for words_of, sql in _GRANTS if words_of.search(words)), None)
     return RightMissing(
         f"Postgres refuses the role {names['role']}: {words}",

@@ -45,7 +45,7 @@ class Account:
 
 def find_account(connection: sa.Connection, name: str, *, lock: bool = False) -> Account | None:
     """Return the account of a user who may sign in."""
-    query = sa.select(*(users.c[one] for one in Account.__slots__)).where(
+    query = sa.select(*(users.c[column] for column in Account.__slots__)).where(
         users.c.name == name, users.c.disabled_at.is_(None)
     )
     row = connection.execute(query.with_for_update(read=True) if lock else query).first()
@@ -142,7 +142,7 @@ class Tried:
 
 def lock_tries(connection: sa.Connection, keys: Sequence[str], now: datetime) -> dict[str, Tried]:
     """Return what is known under the keys, locked until the transaction ends; old failures are forgotten."""
-    found = {}
+    tries = {}
     for key in sorted(keys):
         row = connection.execute(
             insert(login_attempts)
@@ -151,8 +151,8 @@ def lock_tries(connection: sa.Connection, keys: Sequence[str], now: datetime) ->
             .returning(login_attempts.c.failures, login_attempts.c.blocked_until, login_attempts.c.at)
         ).one()
         failures = 0 if row.at < now - FORGOTTEN_AFTER else row.failures
-        found[key] = Tried(failures, row.blocked_until)
-    return found
+        tries[key] = Tried(failures, row.blocked_until)
+    return tries
 
 
 def set_tries(connection: sa.Connection, tries: Mapping[str, Tried], now: datetime) -> None:
@@ -167,8 +167,8 @@ def set_tries(connection: sa.Connection, tries: Mapping[str, Tried], now: dateti
 
 def is_device_of(connection: sa.Connection, key: str, account: str) -> bool:
     """Say whether somebody signed in to the account from this browser before."""
-    found = connection.scalar(sa.select(login_attempts.c.account).where(login_attempts.c.key == key))
-    return found is not None and found == account
+    owner = connection.scalar(sa.select(login_attempts.c.account).where(login_attempts.c.key == key))
+    return owner is not None and owner == account
 
 
 def add_device(connection: sa.Connection, key: str, account: str, now: datetime) -> None:

@@ -94,5 +94,5 @@ def redrives(database: Database) -> dict[str, int]:
 
 def now(database: Database, clock: Clock) -> datetime:
     """Return the current instant of the database. Transaction: own."""
-    found: datetime = database.call("select coalesce(%s, clock_timestamp())", (clock.fixed(),))[0][0]
-    return found
+    instant: datetime = database.call("select coalesce(%s, clock_timestamp())", (clock.fixed(),))[0][0]
+    return instant

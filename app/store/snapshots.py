@@ -36,6 +36,6 @@ def worker_names(connection: sa.Connection, ids: Sequence[UUID | None]) -> dict[
     """Return the node names of incarnations. Transaction: joins."""
     rows = connection.execute(
         sa.text("select id, hostname from remand.workers where id = any(:ids)"),
-        {"ids": [one for one in ids if one is not None]},
+        {"ids": [worker for worker in ids if worker is not None]},
     )
     return {row[0]: row[1] for row in rows}

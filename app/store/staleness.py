@@ -133,8 +133,8 @@ class WorkflowStaleness:
 
 def said(lifecycle: Lifecycle, limits: Limits) -> str:
     """Return the thresholds that the database functions use, as JSON."""
-    told = {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause, "away": limits.away}
-    return json.dumps({**lifecycle.model_dump(mode="json"), **told}, sort_keys=True)
+    waits = {"gone": limits.gone, "silent": limits.silent, "pause": limits.pause, "away": limits.away}
+    return json.dumps({**lifecycle.model_dump(mode="json"), **waits}, sort_keys=True)
 
 
 def remember(connection: sa.Connection, settings: str) -> None:
@@ -192,11 +192,11 @@ def unheard_steps(
     connection: sa.Connection, ids: Sequence[UUID], settings: str, now: datetime
 ) -> dict[str, set[tuple[UUID, str]]]:
     """Return steps that wait in queues without a live worker, by queue. Transaction: joins."""
-    found: dict[str, set[tuple[UUID, str]]] = {}
+    steps: dict[str, set[tuple[UUID, str]]] = {}
     if ids:
         for row in connection.execute(_UNHEARD_STEPS, {"ids": list(ids), "settings": settings, "now": now}):
-            found.setdefault(row.queue, set()).add((row.workflow_id, row.step))
-    return found
+            steps.setdefault(row.queue, set()).add((row.workflow_id, row.step))
+    return steps
 
 
 def find_shown(
@@ -218,7 +218,7 @@ def find_shown(
     """
     skip = _place(after)
     arguments = {"settings": settings, "now": now, "limit": limit + 1, "skip": skip}
-    arguments |= {"oldest": skip + limit + 1, "healths": [str(one) for one in healths]}
+    arguments |= {"oldest": skip + limit + 1, "healths": [str(health) for health in healths]}
     return _page([_standing(row) for row in connection.execute(_SHOWN, arguments)], limit, after, skip)
 
 
@@ -236,16 +236,16 @@ def _place(after: str | None) -> int:
 
 
 def _page(
-    found: list[WorkflowStaleness], limit: int, after: str | None, skip: int
+    items: list[WorkflowStaleness], limit: int, after: str | None, skip: int
 ) -> Page[WorkflowStaleness]:
-    return Page.of(found, limit, after=after, cursor=lambda _: str(skip + limit))
+    return Page.of(items, limit, after=after, cursor=lambda _: str(skip + limit))
 
 
 def _standing(row: Any) -> WorkflowStaleness:
-    told = row._asdict()
+    columns = row._asdict()
     return WorkflowStaleness(
         **{
-            **told,
+            **columns,
             "state": WorkflowState(row.state),
             "health": Health(row.health),
             "why": Why(row.why),

@@ -45,19 +45,19 @@ def check(database: Database) -> Suitability:
     Raises:
         DatabaseUnsuited: the server is too old, or the database cannot store every text.
     """
-    found = look(database)
+    server = look(database)
     where = address(database.url).name
-    if found.major < OLDEST_POSTGRES:
+    if server.major < OLDEST_POSTGRES:
         raise DatabaseUnsuited(
-            f"PostgreSQL {found.version} at {where} is too old", hint=f"use {OLDEST_POSTGRES} or newer"
+            f"PostgreSQL {server.version} at {where} is too old", hint=f"use {OLDEST_POSTGRES} or newer"
         )
-    if found.encoding != "UTF8":
+    if server.encoding != "UTF8":
         raise DatabaseUnsuited(
-            f"the encoding of {where} is {found.encoding}: it cannot store every text, and must be UTF8",
+            f"the encoding of {where} is {server.encoding}: it cannot store every text, and must be UTF8",
             hint=f"make another, and name it in REMAND_DATABASE_URL: createdb --encoding=UTF8"
-            f" --template=template0 {found.name}_utf8",
+            f" --template=template0 {server.name}_utf8",
         )
-    return found
+    return server
 
 
 def check_writable(database: Database) -> Suitability:
@@ -66,11 +66,11 @@ def check_writable(database: Database) -> Suitability:
     Raises:
         DatabaseReadOnly: it only reads.
     """
-    found = check(database)
-    if not (found.is_standby or found.is_read_only):
-        return found
+    server = check(database)
+    if not (server.is_standby or server.is_read_only):
+        return server
     where = address(database.url).name
-    if found.is_standby:
+    if server.is_standby:
         raise DatabaseReadOnly(
             f"Postgres at {where} is a standby: it takes no writes",
             hint="name the primary, or all with &target_session_attrs=read-write",
@@ -79,5 +79,6 @@ def check_writable(database: Database) -> Suitability:
     raise DatabaseReadOnly(
         f"Postgres at {where} takes no writes: default_transaction_read_only is on",
         hint=f"take it back where it was set: ALTER ROLE {role} RESET default_transaction_read_only, "
-        f"ALTER DATABASE {found.name} RESET default_transaction_read_only, the server's settings, or the URL",
+        f"ALTER DATABASE {server.name} RESET default_transaction_read_only, "
+        "the server's settings, or the URL",
     )

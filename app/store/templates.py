@@ -112,9 +112,9 @@ class Templates:
             rows = connection.execute(query).all()
         if len({row.namespace for row in rows}) != 1:
             raise _not_found(ref, [f"{row.namespace}/{row.name}" for row in rows])
-        found = self._remember(rows[0])
-        self._newest[ref] = (time.monotonic() + _NEWEST_SECONDS, found)
-        return found
+        template = self._remember(rows[0])
+        self._newest[ref] = (time.monotonic() + _NEWEST_SECONDS, template)
+        return template
 
     def get(self, template_id: int, connection: sa.Connection | None = None) -> PublishedTemplate:
         """Return a template by its key. Transaction: joins that of `connection`, else own."""

@@ -83,12 +83,12 @@ def record(database: Database, clock: Clock, failures: Sequence[Unknown]) -> dic
     arguments = (
         clock.fixed(),
         [*last],
-        [one.error_class for one in last.values()],
-        [one.message for one in last.values()],
+        [failure.error_class for failure in last.values()],
+        [failure.message for failure in last.values()],
         [counts[fingerprint] for fingerprint in last],
-        [one.workflow_id for one in last.values()],
-        [one.step for one in last.values()],
-        [one.attempt for one in last.values()],
+        [failure.workflow_id for failure in last.values()],
+        [failure.step for failure in last.values()],
+        [failure.attempt for failure in last.values()],
     )
     try:
         database.call(_RECORD, arguments)

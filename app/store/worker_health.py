@@ -52,7 +52,7 @@ def worker_health(url: str, node: str = "", *, patience_seconds: float) -> Worke
         with connection.cursor() as cursor:
             cursor.execute(_LOOK, {"patience": patience_seconds, "node": node, "host": socket.gethostname()})
             columns = [column.name for column in cursor.description or ()]
-            found = made(WorkerHealth, columns, cursor.fetchall())
+            workers = made(WorkerHealth, columns, cursor.fetchall())
     finally:
         connection.close()
-    return next(iter(found), None)
+    return next(iter(workers), None)

@@ -73,7 +73,7 @@ def search(
     arguments |= {"low": low, "high": high, "limit": limit + 1, "stretch": STRETCH}
     # The source is an optimisation fence: without it Postgres might scan all of history for a few rows.
     source = _source(database, wanted, arguments)
-    found = _query(
+    rows = _query(
         database,
         f"""
         with workflow as {source}
@@ -85,7 +85,7 @@ def search(
         """,
         arguments,
     )
-    ids = [row[0] for row in found]
+    ids = [row[0] for row in rows]
     if len(ids) > limit:
         total = _count(database, wanted, arguments, where) if after is None else None
         return FoundWorkflows(Page(read_workflows(database, ids[:limit]), str(ids[limit - 1]), total), None)
@@ -183,7 +183,7 @@ def _conditions(wanted: WorkflowFilter) -> tuple[Sequence[str], dict[str, Any]]:
         where.append("workflow.state = any(%(states)s)")
         if wanted.asks_for_live:
             where.append(_IS_LIVE)
-        arguments["states"] = [str(one) for one in wanted.states]
+        arguments["states"] = [str(state) for state in wanted.states]
     if wanted.tag is not None:
         where.append("workflow.tags @> array[%(tag)s]")
         arguments["tag"] = wanted.tag

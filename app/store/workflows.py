@@ -136,15 +136,15 @@ def submit_arguments(template_id: int, new: Sequence[NewWorkflow], by: str, cloc
     """Return the arguments of the SQL function `remand.submit_v2`."""
     return (
         template_id,
-        plain(one.id for one in new),
-        texts(one.input for one in new),
-        texts(one.key for one in new),
-        plain(one.priority for one in new),
+        plain(workflow.id for workflow in new),
+        texts(workflow.input for workflow in new),
+        texts(workflow.key for workflow in new),
+        plain(workflow.priority for workflow in new),
         by,
         _FRESH_HOURS,
         clock.fixed(),
-        texts(json.dumps(one.tags) if one.tags else None for one in new)
-        if any(one.tags for one in new)
+        texts(json.dumps(workflow.tags) if workflow.tags else None for workflow in new)
+        if any(workflow.tags for workflow in new)
         else None,
     )
 
@@ -206,7 +206,7 @@ def states_of(database: Database, ids: Sequence[UUID]) -> dict[UUID, WorkflowSta
     """Read only the states, of live and archived ones. Transaction: own, two where one is not live."""
     states: dict[UUID, WorkflowState] = {}
     for table in ("workflows", "workflows_archive"):
-        left = [one for one in ids if one not in states]
+        left = [workflow_id for workflow_id in ids if workflow_id not in states]
         if left:
             rows = database.call(f"select id, state from remand.{table} where id = any(%s::uuid[])", (left,))
             states.update((row[0], WorkflowState(row[1])) for row in rows)

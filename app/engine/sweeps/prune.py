@@ -94,7 +94,7 @@ def _batch(engine: Engine, table: Prunable, before: datetime, limit: int, gone: 
     done = pruning.delete_batch(engine.database, table, before, limit)
     if done.deleted:
         gone[table.table] += done.deleted
-    return done.found == limit
+    return done.locked == limit
 
 
 def _cutoffs(engine: Engine) -> list[tuple[Prunable, datetime]]:
