@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query
-from fastapi import Body as InBody
-from pydantic import Field
 from starlette.responses import Response
 
-from app.api.dependencies import Body, BreakerReader, BreakerWriter, EngineOf, Line, Reason
+from app.api.dependencies import BreakerReader, BreakerWriter, EngineOf, Line
 from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, whole
+from app.api.verbs import Action, body_of, carry_out, one_body, told_apart
 from app.resources import breakers
 from app.resources.breakers import Breaker, BreakerChanged, BreakerShown
+from app.resources.verbs import verb_of
 
 router = APIRouter(tags=["breakers"])
 Name = Annotated[Line, Path(description="Name of a dependency.", examples=["payments-api"])]
 _ONE = "/breakers/{name:path}"
 
 
-class OpenBreaker(Body):
-    """Hold the dependency's work back: no attempt starts, none is used up; what runs goes on."""
-
-    action: Literal["open"]
-    seconds: float | None = Field(
-        None, gt=0, le=31_536_000, description="Try again by itself after so long; null: never."
+if TYPE_CHECKING:
+    BreakerAction = Action
+else:
+    BreakerAction = told_apart(
+        [
+            body_of(verb_of("breaker", "open")),
+            one_body("CloseBreaker", "breaker", "Let the dependency's work go out: slowly, or at once."),
+        ]
     )
-    reason: Reason = None
-
-
-class CloseBreaker(Body):
-    """`close`: what it held goes out at its limited rate; `reset`: at once, and its counts are forgotten."""
-
-    action: Literal["close", "reset"]
-    reason: Reason = None
-
-
-BreakerAction = Annotated[OpenBreaker | CloseBreaker, InBody(discriminator="action")]
 
 
 @router.get("/breakers", response_model=Page[Breaker], summary="List the circuit breakers")
@@ -64,7 +55,4 @@ def show_breaker(engine: EngineOf, caller: BreakerReader, name: Name) -> Respons
 )
 def change_breaker(engine: EngineOf, caller: BreakerWriter, name: Name, body: BreakerAction) -> Response:
     """Open a breaker by hand, close it, or reset it."""
-    who = caller.who(body.reason)
-    if isinstance(body, OpenBreaker):
-        return answer(breakers.open_breaker(engine, name, who, seconds=body.seconds))
-    return answer(breakers.VERBS[body.action](engine, name, who))
+    return answer(carry_out(engine, "breaker", (name,), body, caller))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import Field
 from starlette.responses import Response
 
-from app.api.dependencies import Body, EngineOf, Line, QueueReader, QueueWriter, Reason
+from app.api.dependencies import EngineOf, Line, QueueReader, QueueWriter
 from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, whole
+from app.api.verbs import Action, carry_out, one_body
 from app.resources import queues, workers
 from app.resources.queues import Queue, QueueChanged
 from app.resources.workers import Worker
@@ -19,13 +19,10 @@ router = APIRouter(tags=["queues and workers"])
 QueueName = Annotated[Line, Path(description="Name of a Celery queue.", examples=["steps"])]
 
 
-class QueueAction(Body):
-    """What is to be done with a queue."""
-
-    action: Literal["pause", "resume"] = Field(
-        description="pause: nothing more is claimed from it, what runs ends, nothing in it is lost."
-    )
-    reason: Reason = None
+if TYPE_CHECKING:
+    QueueAction = Action
+else:
+    QueueAction = one_body("QueueAction", "queue", "What is to be done with a queue.")
 
 
 @router.get("/queues", response_model=Page[Queue], summary="List the queues")
@@ -48,8 +45,7 @@ def show_queue(engine: EngineOf, caller: QueueReader, queue: QueueName) -> Respo
 )
 def change_queue(engine: EngineOf, caller: QueueWriter, queue: QueueName, body: QueueAction) -> Response:
     """Pause a queue, or let it go on; in a paused retry queue failed attempts wait undecided."""
-    who = caller.who(body.reason)
-    return answer(queues.set_paused(engine, queue, who, paused=body.action == "pause"))
+    return answer(carry_out(engine, "queue", (queue,), body, caller))
 
 
 @router.get("/workers", response_model=Page[Worker], summary="List the workers")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
@@ -14,11 +14,10 @@ from app.api.filters import Selection
 from app.api.idempotency import OnceOf
 from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, page
+from app.api.verbs import Action, carry_out, one_body
 from app.domain.instants import Instant
 from app.domain.redrive import ItemState, RedriveState, RedriveVerb
 from app.engine import redrive
-from app.engine.context import Engine
-from app.engine.operate import Who
 from app.engine.redrive import Forecast, Options, Plan, Progress
 from app.resources.redrives import Item, Redrive
 
@@ -64,11 +63,14 @@ class NewRedrive(Body):
         )
 
 
-class RedriveAction(Body):
-    """`start` exactly what was planned; `pause`; `resume`, also one that stopped; `cancel` the rest."""
-
-    action: Literal["start", "pause", "resume", "cancel"]
-    reason: Reason = None
+if TYPE_CHECKING:
+    RedriveAction = Action
+else:
+    RedriveAction = one_body(
+        "RedriveAction",
+        "redrive",
+        "`start` exactly what was planned; `pause`; `resume`, also one that stopped; `cancel` the rest.",
+    )
 
 
 @router.get("/redrives", response_model=Page[Redrive], summary="List redrives")
@@ -159,18 +161,4 @@ def change_redrive(
     engine: EngineOf, caller: LetterWriter, redrive_id: RedriveId, body: RedriveAction
 ) -> Response:
     """Decide on a redrive; where it does not stand so that this can be, 409 says how it stands."""
-    return answer(_act(engine, redrive_id, body.action, caller.who(body.reason)))
-
-
-def _act(
-    engine: Engine, redrive_id: UUID, action: Literal["start", "pause", "resume", "cancel"], who: Who
-) -> Redrive:
-    match action:
-        case "start":
-            return redrive.start(engine, redrive_id, who)
-        case "pause":
-            return redrive.pause(engine, redrive_id, who)
-        case "resume":
-            return redrive.resume(engine, redrive_id, who)
-        case "cancel":
-            return redrive.cancel(engine, redrive_id, who)
+    return answer(carry_out(engine, "redrive", (redrive_id,), body, caller))

@@ -5,20 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.dependencies import After, Body, EngineOf, Limit, Line, Reason, TemplateReader, TemplateWriter
+from app.api.dependencies import After, Body, EngineOf, Limit, Line, TemplateReader, TemplateWriter
 from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, page, whole
+from app.api.verbs import Action, carry_out, one_body
 from app.domain import page as paging
 from app.domain.errors import Busy, InputInvalid
 from app.domain.template import load_text
-from app.engine import operate
 from app.engine.operate import Paused
 from app.resources import templates
 from app.resources.templates import TemplateLine, TemplateShown
@@ -33,11 +33,14 @@ _WAIT_SECONDS = 2.0
 _ONE = "/templates/{namespace}/{name}"
 
 
-class TemplateAction(Body):
-    """`pause` it: its workflows are held, submits are accepted and wait; or `resume` it."""
-
-    action: Literal["pause", "resume"]
-    reason: Reason = None
+if TYPE_CHECKING:
+    TemplateAction = Action
+else:
+    TemplateAction = one_body(
+        "TemplateAction",
+        "template",
+        "`pause` it: its workflows are held, submits are accepted and wait; or `resume` it.",
+    )
 
 
 class Source(Body):
@@ -150,5 +153,4 @@ def change_template(
     engine: EngineOf, caller: TemplateWriter, namespace: Namespace, name: Name, body: TemplateAction
 ) -> Response:
     """Hold the workflows of every version of a template, or let them go on; what runs ends and counts."""
-    change = operate.pause_template if body.action == "pause" else operate.resume_template
-    return answer(change(engine, f"{namespace}/{name}", caller.who(body.reason)))
+    return answer(carry_out(engine, "template", (f"{namespace}/{name}",), body, caller))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Union
 from uuid import UUID
 
@@ -23,9 +24,13 @@ _KINDS: dict[str, Any] = {
     "flag": bool,
     "json": Any,
     "object": dict[Line, Any],
-    "integer": Annotated[int, Field(ge=0, le=9)],
+    "priority": Annotated[int, Field(ge=0, le=9)],
+    "count": int,
     "instant": Instant | None,
+    "duration": Annotated[float, Field(gt=0, le=31_536_000)],
 }
+NOUN_OF: dict[str, Noun] = {}
+"""Body → the noun of whose verbs it was made."""
 
 
 class Action(Body):
@@ -41,8 +46,20 @@ class Action(Body):
 
 def bodies(noun: Noun) -> Any:
     """Return the type of a body: what can be done to a noun, told apart by `action`."""
-    made = [body_of(verb) for verb in verbs_of(noun, "api") if not verb.own_route]
+    return told_apart([body_of(verb) for verb in verbs_of(noun, "api") if not verb.own_route])
+
+
+def told_apart(made: Sequence[type[Action]]) -> Any:
+    """Return the type of a body that is one of several, told apart by `action`."""
     return Annotated[Union[tuple(made)], InBody(discriminator="action")]  # noqa: UP007 - made at run time
+
+
+def one_body(name: str, noun: Noun, about: str) -> type[Action]:
+    """Return one body for all verbs of a noun that take nothing but a reason."""
+    actions = tuple(verb.name for verb in verbs_of(noun, "api") if not verb.own_route and not verb.arguments)
+    NOUN_OF[name] = noun
+    fields: dict[str, Any] = {"action": (Literal[actions], ...)}
+    return create_model(name, __base__=Action, __doc__=about, **fields)
 
 
 def body_of(verb: Verb) -> type[Action]:
@@ -54,6 +71,7 @@ def body_of(verb: Verb) -> type[Action]:
     if verb.needs_reason:
         fields["reason"] = (Prose, Field(min_length=1, description="How: it is recorded, and shown later."))
     name = "".join(part.title() for part in (*verb.name.split("_"), verb.noun))
+    NOUN_OF[name] = verb.noun
     return create_model(name, __base__=Action, __doc__=verb.about, **fields)
 
 

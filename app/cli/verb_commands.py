@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.cli.arguments import read_json
+from app.cli.arguments import read_json, read_seconds
 from app.cli.context import Cli, Group
 from app.cli.dry_run import answer_dry_run
-from app.cli.verb_words import examples_of, exits_of, parameter, parameters_of
+from app.cli.verb_words import examples_of, exits_of, made_of, parameter, parameters_of
 from app.cli.verbs import FROM_TABLE, TableVerbs
 from app.domain.instants import read_instant
-from app.resources.verbs import Argument, Noun, Verb, verbs_of
+from app.resources.verbs import Argument, Noun, Verb
 
 NEVER = "never"
 """Typed in the place of an instant: there is none."""
@@ -51,12 +51,12 @@ def make_commands(
     find: Callable[..., Target],
     answer: Callable[[Cli, Done], None],
 ) -> None:
-    """Give a noun of the command line its verbs.
+    """Give a noun of the command line its verbs, but for those with a command of their own.
 
     `takes`: the arguments that name the thing, which `find` is given after the `Cli`.
     """
     FROM_TABLE[group.name] = TableVerbs(noun, find.__module__, tuple(takes))
-    for verb in verbs_of(noun, "cli"):
+    for verb in made_of(noun):
         command = _command(verb, takes, find, answer)
         group.verb(verb.command, exits=exits_of(verb), examples=examples_of(verb))(command)
 
@@ -101,6 +101,8 @@ def _read(argument: Argument, value: Any) -> Any:
             return read_json(value, argument.name)
         case "instant":
             return _instant(value)
+        case "duration":
+            return read_seconds(value)
         case _:
             return value
 

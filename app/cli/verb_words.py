@@ -9,14 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from app.cli.verbs import By, DryRun, Reason
-from app.resources.verbs import Argument, Verb
+from app.resources.verbs import Argument, Noun, Verb, verbs_of
 
-_TYPES: dict[str, Any] = {"texts": list[str], "flag": bool, "integer": int}
+_TYPES: dict[str, Any] = {"texts": list[str], "flag": bool, "priority": int, "count": int}
+_METAVARS = {"json": "JSON|@FILE|-", "object": "JSON|@FILE|-", "duration": "DURATION"}
+
+
+def made_of(noun: Noun) -> Iterator[Verb]:
+    """Yield the verbs whose commands are made of their rows."""
+    return (verb for verb in verbs_of(noun, "cli") if not verb.own_command)
 
 
 def exits_of(verb: Verb) -> tuple[int, ...]:
     """Return the exit codes that a verb has in addition to those of every command."""
-    return (4, 5) if verb.is_refusable else (4,)
+    return verb.exits or ((4, 5) if verb.is_refusable else (4,))
 
 
 def examples_of(verb: Verb) -> tuple[str, ...]:
@@ -47,6 +53,6 @@ def _option(argument: Argument) -> tuple[Any, Any]:
         kind, default = (kind, False) if argument.kind == "flag" else (kind | None, None)
     if argument.typed and not argument.typed.startswith("-"):
         return Annotated[kind, typer.Argument(metavar=argument.typed, help=argument.about)], default
-    metavar = "JSON|@FILE|-" if argument.kind in {"json", "object"} else None
+    metavar = argument.metavar or _METAVARS.get(argument.kind)
     name = argument.typed or f"--{argument.name.replace('_', '-')}"
     return Annotated[kind, typer.Option(name, help=argument.about, metavar=metavar)], default

@@ -53,7 +53,6 @@ def from_table(group: str) -> dict[str, Any]:
     if told is None:
         return {}
     from app.cli import verb_words as table
-    from app.resources.verbs import verbs_of
 
     return {
         f"{group} {verb.command}": {
@@ -66,7 +65,7 @@ def from_table(group: str) -> dict[str, Any]:
                 *(recorded(parameter, parameter.annotation) for parameter in table.parameters_of(verb)),
             ],
         }
-        for verb in verbs_of(told["noun"], "cli")
+        for verb in table.made_of(told["noun"])
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -180,6 +181,17 @@ def instant(text: str) -> datetime:
         InstantInvalid: it is none.
     """
     return read_instant(text, naive_is_utc=True)
+
+
+def whole(text: str) -> int:
+    """Return a number of letters.
+
+    Raises:
+        InputInvalid: it is no whole number.
+    """
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise InputInvalid(f"a limit is a whole number of letters, not {text!r}")
+    return int(text)
 
 
 def number(text: str | None, what: str) -> float | None:

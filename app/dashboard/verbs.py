@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from app.dashboard import forms
 from app.dashboard.views import done, engine_of, show
-from app.domain.access import Permission
 from app.engine import operate
 from app.engine.context import Engine
 from app.resources.verbs import Argument, Noun, Verb, verbs_of
@@ -21,17 +20,12 @@ from app.web.identity import Caller, allow, signed_in
 from remand.errors import RemandError
 
 Key = tuple[Any, ...]
-_OTHERWISE: Final[Mapping[Noun, Permission]] = {
-    "letter": Permission.LETTERS_WRITE,
-    "group": Permission.LETTERS_WRITE,
-    "step": Permission.WORKFLOWS_WRITE,
-    "workflow": Permission.WORKFLOWS_WRITE,
-}
-"""What a verb that there is not would need."""
 
 
-async def change(request: Request, noun: Noun, name: str, key: Key, back: str) -> Response:
+async def change(request: Request, noun: Noun, name: str, key: Key | str, back: str) -> Response:
     """Carry out a verb with the arguments of a form; the page it goes back to says what was done.
+
+    `key`: what the verb is done to; text: the field of the form that names it.
 
     Raises:
         NotAllowed: the caller may not do that.
@@ -39,8 +33,9 @@ async def change(request: Request, noun: Noun, name: str, key: Key, back: str) -
     """
     verb, caller = _allowed(request, noun, name)
     form = await forms.read(request)
-    await run_in_threadpool(_act, engine_of(request), verb, key, form, caller)
-    return done(request, back, verb.done)
+    thing = (form.get(key, ""),) if isinstance(key, str) else key
+    value = await run_in_threadpool(_act, engine_of(request), verb, thing, form, caller)
+    return done(request, back, verb.told(thing, value))
 
 
 async def preview(
@@ -66,7 +61,7 @@ def _allowed(request: Request, noun: Noun, name: str) -> tuple[Verb, Caller]:
     verbs = {verb.name: verb for verb in verbs_of(noun, "dashboard")}
     verb = verbs.get(name.replace("-", "_"))
     # A caller who may change nothing here does not learn what exists.
-    allow(caller, _OTHERWISE[noun] if verb is None else verb.permission)
+    allow(caller, (verb or next(verbs_of(noun))).permission)
     if verb is None:
         raise HTTPException(404)
     return verb, caller
@@ -92,9 +87,13 @@ def _value(engine: Engine, noun: Noun, argument: Argument, key: Key, form: Mappi
             return forms.edited_input(engine, *forms.step_of(engine, noun, key), form)
         case "json" | "object":
             return forms.parsed(text or "null", argument.name)
-        case "integer":
+        case "priority":
             number = forms.number(text, f"the {argument.name}")
             return None if number is None else int(number)
+        case "count":
+            return forms.whole(text)
+        case "duration":
+            return forms.number(text, f"the {argument.name}")
         case "instant":
             return forms.instant(text) if text else None
         case _:

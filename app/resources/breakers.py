@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 from app.domain.breaker import Move
@@ -18,7 +16,7 @@ from app.engine.overview import BreakerStanding
 from app.resources.values import fields_of
 from app.store.breakers import PastMove
 
-__all__ = ["VERBS", "Breaker", "BreakerChanged", "BreakerShown", "PastMove"]
+__all__ = ["Breaker", "BreakerChanged", "BreakerShown", "PastMove"]
 LAST_MOVES: Final = 10
 
 
@@ -118,11 +116,6 @@ def reset_breaker(engine: Engine, name: str, who: Who) -> BreakerChanged:
     return _changed(
         engine, name, verbs.reset_breaker(engine, name, by=who.by, reason=who.reason, via=who.via)
     )
-
-
-VERBS: Final[Mapping[str, Callable[[Engine, str, Who], BreakerChanged]]] = MappingProxyType(
-    {"open": open_breaker, "close": close_breaker, "reset": reset_breaker}
-)
 
 
 def _changed(engine: Engine, name: str, move: Move) -> BreakerChanged:

@@ -67,15 +67,24 @@ def find_queue(engine: Engine, name: str) -> Queue:
     return _queue(overview.find_queue(engine, name))
 
 
-def set_paused(engine: Engine, name: str, who: Who, *, paused: bool) -> QueueChanged:
-    """Pause a queue, or let it go on. Transaction: own, then as `queues`. Idempotent.
+def pause(engine: Engine, name: str, who: Who) -> QueueChanged:
+    """Pause a queue. Transaction: own, then as `queues`. Idempotent.
 
     Raises:
         InputInvalid: the queue carries the sweeps or the verbs, and cannot be paused.
         QueueNotFound: no such queue is known.
     """
-    act = pauses.pause_queue if paused else pauses.resume_queue
-    changed = act(engine, name, by=who.by, reason=who.reason, via=who.via)
+    changed = pauses.pause_queue(engine, name, by=who.by, reason=who.reason, via=who.via)
+    return QueueChanged(**fields_of(find_queue(engine, name)), changed=changed)
+
+
+def resume(engine: Engine, name: str, who: Who) -> QueueChanged:
+    """Let a paused queue go on. Transaction: own, then as `queues`. Idempotent.
+
+    Raises:
+        QueueNotFound: no such queue is known.
+    """
+    changed = pauses.resume_queue(engine, name, by=who.by, reason=who.reason, via=who.via)
     return QueueChanged(**fields_of(find_queue(engine, name)), changed=changed)
 
 
@@ -92,7 +101,12 @@ def settings_of(engine: Engine, name: str) -> QueueSettings:
 
 
 def change_settings(
-    engine: Engine, name: str, who: Who, *, dead_queue: str | None, expire_after_seconds: float | None
+    engine: Engine,
+    name: str,
+    who: Who,
+    *,
+    dead_queue: str | None = None,
+    expire_after_seconds: float | None = None,
 ) -> QueueSettingsChanged:
     """Set a queue; None leaves a thing as it was. Raises as `set_queue` does. Transaction: two short ones."""
     changed = set_queue(engine, name, who, dead_queue=dead_queue, expire_after_seconds=expire_after_seconds)

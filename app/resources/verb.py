@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from app.domain.access import Permission
 
-Noun = Literal["letter", "group", "step", "workflow"]
+Noun = Literal["letter", "group", "step", "workflow", "redrive", "queue", "dead_queue", "breaker", "template"]
 Door = Literal["api", "cli", "dashboard"]
-Kind = Literal["text", "prose", "texts", "flag", "json", "object", "integer", "instant"]
+Kind = Literal["text", "prose", "texts", "flag", "json", "object", "priority", "count", "instant", "duration"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Argument:
     """What the engine's function calls it; empty: the same."""
     typed: str = ""
     """On the command line: "WORD", a positional argument, or an option such as "--from"; empty: --name."""
+    metavar: str = ""
+    """What stands on the command line for the value of an option; empty: its type."""
     example: str = ""
 
     @property
@@ -57,7 +59,7 @@ class Verb:
     about: str
     """What it does, for people: help, document and form."""
     done: str
-    """What the dashboard says afterwards."""
+    """What the dashboard says afterwards; {0} is the thing's name, {value} what the function returned."""
     arguments: tuple[Argument, ...] = ()
     when: Callable[[Any], bool] | None = None
     """Whether it is possible for a value of the noun; None: always."""
@@ -71,6 +73,12 @@ class Verb:
     examples: tuple[str, ...] = ()
     """Command lines, without "remand"."""
     lacks: tuple[Door, ...] = ()
+    typed: str = ""
+    """Its name on the command line; empty: its own."""
+    exits: tuple[int, ...] = ()
+    """Exit codes of its command, but for those of all; empty: 4, and 5 where there is a `when`."""
+    own_command: bool = False
+    """The command line has a command of its own for it, with more options."""
     own_route: str = ""
     """The API's own route for it, as "POST /dlq/{letter_id}/notes"; empty: a PATCH of the thing."""
     task: str = ""
@@ -84,8 +92,12 @@ class Verb:
             RemandError: as the function of the engine.
         """
         self._check_reason(who)
-        taken = {one.of_engine: one.checked(given[one.name]) for one in self.arguments if one.name in given}
-        return self.function(engine, *key, who=who, **taken)
+        values = {
+            argument.of_engine: argument.checked(given[argument.name])
+            for argument in self.arguments
+            if argument.name in given
+        }
+        return self.function(engine, *key, who=who, **values)
 
     def _check_reason(self, who: Any) -> None:
         if self.needs_reason and not (who.reason or "").strip():
@@ -96,7 +108,11 @@ class Verb:
     @property
     def command(self) -> str:
         """Its name on the command line."""
-        return self.name.replace("_", "-")
+        return self.typed or self.name.replace("_", "-")
+
+    def told(self, key: tuple[Any, ...], value: Any) -> str:
+        """Return what is said of it once it was done."""
+        return self.done.format(*key, value=value)
 
     @property
     def is_refusable(self) -> bool:
@@ -111,9 +127,11 @@ class Verb:
     def function(self) -> Callable[..., Any]:
         """The function of the engine."""
         module, _, name = self.engine.partition(":")
-        found: Callable[..., Any] = getattr(importlib.import_module(f"app.{module}"), name)
-        return found
+        function: Callable[..., Any] = getattr(importlib.import_module(f"app.{module}"), name)
+        return function
 
     def missing(self) -> set[str]:
         """Return the arguments that the function does not take: none, or the row is wrong."""
-        return {one.of_engine for one in self.arguments} - set(inspect.signature(self.function).parameters)
+        return {argument.of_engine for argument in self.arguments} - set(
+            inspect.signature(self.function).parameters
+        )

@@ -2,7 +2,7 @@
 
 A row names the function of the engine, and its arguments apart from the thing itself and the person who
 decides. From a row, the API makes the body of a PATCH route, the command line a command, the dashboard a
-form, and Celery a task where `task` is set. `lacks` names the doors that lack a verb; a contract test holds
+form; Celery has a task where `task` is set. `lacks` names the doors that lack a verb; a contract test holds
 doors to the table. Functions are named, not imported, so that reading the table costs a command nothing.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from app.domain.access import Permission
+from app.domain.redrive import ACTIVE, OVER
 from app.domain.states import GroupState
 from app.resources.verb import Argument, Door, Noun, Verb
 
@@ -70,8 +71,28 @@ def _has_not_ended(step: Any) -> bool:
     return step.state not in ("complete", "cancelled", "resolved_manually")
 
 
+def _is_planned(redrive: Any) -> bool:
+    return bool(redrive.state == "planned")
+
+
+def _is_under_way(redrive: Any) -> bool:
+    return bool(redrive.state in ACTIVE)
+
+
+def _stands_still(redrive: Any) -> bool:
+    return redrive.state in ("paused", "stopped")
+
+
+def _is_not_over(redrive: Any) -> bool:
+    return redrive.state not in OVER
+
+
 _LETTERS: Final = Permission.LETTERS_WRITE
 _WORKFLOWS: Final = Permission.WORKFLOWS_WRITE
+_QUEUES: Final = Permission.QUEUES_WRITE
+_BREAKERS: Final = Permission.BREAKERS_WRITE
+_TEMPLATES: Final = Permission.TEMPLATES_WRITE
+_ADMIN: Final = Permission.ADMIN_WRITE
 _LETTER: Final = "engine.operate.dead_letters"
 _INVESTIGATION: Final = "engine.operate.investigation"
 _GROUPS: Final = "engine.groups"
@@ -91,6 +112,7 @@ _INPUT: Final = Argument(
     "Run it with this input from now on; null is one. Left out: it keeps what it has.",
     parameter="new_input",
 )
+_DESCRIPTION: Final = Argument("description", "text", "Whose it is and what for.")
 _RESULT: Final = Argument("result", "json", "What its handler would have returned.", required=True)
 
 VERBS: Final[tuple[Verb, ...]] = (
@@ -411,7 +433,7 @@ VERBS: Final[tuple[Verb, ...]] = (
         arguments=(
             _INPUT,
             Argument("queue", "text", "Let it run in this queue from now on."),
-            Argument("priority", "integer", "And with this priority: 0 (last) to 9 (first)."),
+            Argument("priority", "priority", "And with this priority: 0 (last) to 9 (first)."),
         ),
         task="retry",
         examples=(
@@ -519,6 +541,240 @@ VERBS: Final[tuple[Verb, ...]] = (
             "workflow restart 1f9c02 --from charge --dry-run",
             'workflow restart 1f9c02 --from charge --reason "prices were wrong"',
         ),
+    ),
+    Verb(
+        noun="redrive",
+        name="start",
+        engine="engine.redrive:start",
+        permission=_LETTERS,
+        title="Start it",
+        button="Start",
+        about="Start what was planned: it acts on exactly the letters that were counted.",
+        done="Started: it acts on exactly the letters that were counted.",
+        when=_is_planned,
+        previews=False,
+        own_command=True,
+        examples=("dlq redrive start --plan 51c09e",),
+    ),
+    Verb(
+        noun="redrive",
+        name="pause",
+        engine="engine.redrive:pause",
+        permission=_LETTERS,
+        title="Pause it",
+        button="Pause",
+        about="Send nothing more until it is resumed; what was sent goes its way.",
+        done="Paused: nothing more is sent.",
+        when=_is_under_way,
+        previews=False,
+        examples=('dlq redrive pause 51c09e --reason "too many timeouts"',),
+    ),
+    Verb(
+        noun="redrive",
+        name="resume",
+        engine="engine.redrive:resume",
+        permission=_LETTERS,
+        title="Resume it",
+        button="Resume",
+        about="Let it go on. One that its canary stopped goes on with the next stage: look at `status`"
+        " first.",
+        done="It goes on.",
+        when=_stands_still,
+        previews=False,
+        examples=("dlq redrive resume 51c09e",),
+    ),
+    Verb(
+        noun="redrive",
+        name="cancel",
+        engine="engine.redrive:cancel",
+        permission=_LETTERS,
+        title="Cancel it",
+        button="Cancel",
+        about="End it: nothing more is sent; what was sent stays sent.",
+        done="Cancelled: what was sent stays sent.",
+        when=_is_not_over,
+        previews=False,
+        is_dangerous=True,
+        examples=('dlq redrive cancel 51c09e --reason "wrong fix"',),
+    ),
+    Verb(
+        noun="queue",
+        name="pause",
+        engine="resources.queues:pause",
+        permission=_QUEUES,
+        title="Pause",
+        button="Pause",
+        about="Pause a queue: nothing more is claimed from it, what runs ends, nothing in it is lost.\n\n"
+        "In a paused retry queue failed attempts wait undecided: neither tried again nor dead letters.",
+        done="{0} is paused: what runs ends, nothing more starts.",
+        previews=False,
+        examples=(
+            'queue pause steps --reason "deploy"',
+            'queue pause retry.exponential --reason "look at the failures first"',
+        ),
+    ),
+    Verb(
+        noun="queue",
+        name="resume",
+        engine="resources.queues:resume",
+        permission=_QUEUES,
+        title="Resume",
+        button="Resume",
+        about="Let a paused queue go on, and ring its workers.",
+        done="{0} goes on.",
+        previews=False,
+        examples=("queue resume steps",),
+    ),
+    Verb(
+        noun="queue",
+        name="set",
+        engine="resources.queues:change_settings",
+        permission=_ADMIN,
+        title="Send a queue's letters elsewhere",
+        button="Set it",
+        about="Say where dead letters of a queue's steps lie, and at what age workflows that begin in it"
+        " expire.\n\nA template that says so itself goes first for the dead queue; of ages the least counts.",
+        done="Dead letters of queue {0} go to {value.dead_queue} from now on.",
+        arguments=(
+            Argument("dead_queue", "text", "Where its letters go; `default` unsets it."),
+            Argument("expire_after_seconds", "duration", "0: never.", typed="--expire-after"),
+        ),
+        previews=False,
+        own_command=True,
+        own_route="PATCH /queues/{queue}/settings",
+        exits=(4, 5),
+        examples=(
+            "queue set payments --dead-queue payments-dead",
+            "queue set payments --expire-after 3600",
+        ),
+    ),
+    Verb(
+        noun="dead_queue",
+        name="create",
+        engine="engine.dead_queues:create_dead_queue",
+        permission=_ADMIN,
+        title="Make a dead queue",
+        button="Make it",
+        about="Make a dead queue; then let a template or a queue name it.",
+        done="Dead queue {0} is made; now let a queue or a template name it.",
+        arguments=(
+            _DESCRIPTION,
+            Argument("size_limit", "count", "Open letters it is meant to hold; default: the setting."),
+        ),
+        previews=False,
+        own_route="POST /dead-queues",
+        exits=(5,),
+        examples=('dlq queue create payments-dead --description "the payments team looks here"',),
+    ),
+    Verb(
+        noun="dead_queue",
+        name="change",
+        engine="engine.dead_queues:change_dead_queue",
+        permission=_ADMIN,
+        title="Change",
+        button="Change",
+        about="Change what is told of a dead queue, or how much it is meant to hold; what is not given"
+        " stays.",
+        done="Dead queue {0} is changed.",
+        arguments=(
+            _DESCRIPTION,
+            Argument("size_limit", "count", "Open letters it is meant to hold; default: the setting."),
+        ),
+        previews=False,
+        typed="set",
+        own_route="PATCH /dead-queues/{dead_queue}",
+        examples=('dlq queue set payments-dead --size-limit 500 --reason "new team"',),
+    ),
+    Verb(
+        noun="dead_queue",
+        name="delete",
+        engine="engine.dead_queues:delete_dead_queue",
+        permission=_ADMIN,
+        title="Delete",
+        button="Delete",
+        about="Delete a dead queue. No letter is lost: it must be empty, or they are moved.",
+        done="Dead queue {0} is gone; {value} letters moved.",
+        arguments=(Argument("move_to", "text", "Move its letters to this one first.", metavar="NAME"),),
+        previews=False,
+        is_dangerous=True,
+        own_route="DELETE /dead-queues/{dead_queue}",
+        exits=(4, 5),
+        examples=("dlq queue delete old-dead", "dlq queue delete old-dead --move-to default"),
+    ),
+    Verb(
+        noun="breaker",
+        name="open",
+        engine="resources.breakers:open_breaker",
+        permission=_BREAKERS,
+        title="Open",
+        button="Open",
+        about="Open a breaker by hand: no attempt of the dependency starts, none is used up, its work"
+        " waits.\n\nWhat runs goes on. Without a time it stays open until somebody closes it.",
+        done="The breaker of {0}: open.",
+        arguments=(
+            Argument(
+                "seconds", "duration", "Try again by itself after so long. Default: never.", typed="--for"
+            ),
+        ),
+        previews=False,
+        examples=(
+            'breaker open payments-api --for 30m --reason "their maintenance"',
+            "breaker open payments-api",
+        ),
+    ),
+    Verb(
+        noun="breaker",
+        name="close",
+        engine="resources.breakers:close_breaker",
+        permission=_BREAKERS,
+        title="Close",
+        button="Close",
+        about="Close a breaker: what it held goes out at its limited rate, so that the dependency meets no"
+        " herd.",
+        done="The breaker of {0}: close.",
+        previews=False,
+        examples=('breaker close payments-api --reason "they say it is up again"',),
+    ),
+    Verb(
+        noun="breaker",
+        name="reset",
+        engine="resources.breakers:reset_breaker",
+        permission=_BREAKERS,
+        title="Reset",
+        button="Reset",
+        about="Close a breaker and forget what it counted; what it held goes out at once, whatever its rate.",
+        done="The breaker of {0}: reset.",
+        previews=False,
+        examples=("breaker reset payments-api",),
+    ),
+    Verb(
+        noun="template",
+        name="pause",
+        engine="engine.operate:pause_template",
+        permission=_TEMPLATES,
+        title="Pause",
+        button="Pause",
+        about="Hold all workflows of a template, of any version: they start no further step.\n\n"
+        "Workflows that are submitted meanwhile are accepted and wait, too.",
+        done="{0} is paused: what runs ends, nothing more starts; {value.workflows} workflows.",
+        previews=False,
+        exits=(4, 5),
+        task="pause_template",
+        examples=('template pause payments/order --reason "bank is closed"',),
+    ),
+    Verb(
+        noun="template",
+        name="resume",
+        engine="engine.operate:resume_template",
+        permission=_TEMPLATES,
+        title="Resume",
+        button="Resume",
+        about="Let the workflows of a paused template go on, but for those that were paused one by one.",
+        done="{0} goes on; {value.workflows} workflows.",
+        previews=False,
+        exits=(4, 5),
+        task="resume_template",
+        examples=("template resume payments/order",),
     ),
 )
 

@@ -20,20 +20,65 @@ from workers import commands
 
 assert commands
 DOCUMENT = document(build(Runtime(Settings(database_url="postgresql://nobody@127.0.0.1:1/none"))))
-COMMANDS = {"letter": "dlq", "group": "dlq group", "step": "step", "workflow": "workflow"}
+COMMANDS = {
+    "letter": "dlq",
+    "group": "dlq group",
+    "step": "step",
+    "workflow": "workflow",
+    "redrive": "dlq redrive",
+    "queue": "queue",
+    "dead_queue": "dlq queue",
+    "breaker": "breaker",
+    "template": "template",
+}
 ROUTES = {
     "letter": "/dlq/{letter_id}",
     "group": "/dlq/groups/{group_id}",
     "step": "/workflows/{workflow_id}/steps/{step}",
     "workflow": "/workflows/{workflow_id}",
+    "redrive": "/redrives/{redrive_id}",
+    "queue": "/queues/{queue}",
+    "breaker": "/breakers/{name}",
+    "template": "/templates/{namespace}/{name}",
 }
-OTHER_TASKS = {"submit", "submit_many", "get", "pause_template", "resume_template"}
+OTHER_TASKS = {"submit", "submit_many", "get"}
+OTHER_DECISIONS = {
+    "archive drop", "archive export", "archive restore", "archive run", "dlq add",
+    "dlq redrive plan", "notify retry", "submit", "token create", "token revoke",
+    "user add", "user disable", "user enable", "user link", "user password", "user set-role",
+}  # fmt: skip
+"""Commands that record who decided, and are of one door, or make a thing, or take several at once."""
 EACH = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: f"{verb.noun}-{verb.name}")
 
 
 def actions(noun: str) -> set[str]:
+    """Return what the body of a noun's PATCH route may ask for."""
     body = DOCUMENT["paths"][ROUTES[noun]]["patch"]["requestBody"]["content"]["application/json"]["schema"]
-    return set(body["discriminator"]["mapping"])
+    if "discriminator" in body:
+        return set(body["discriminator"]["mapping"])
+    schema = DOCUMENT["components"]["schemas"][body["$ref"].rpartition("/")[2]]
+    return set(schema["properties"]["action"]["enum"])
+
+
+def taken_by(method: str, path: str) -> set[str]:
+    """Return what a route takes, in its body or its query."""
+    operation = DOCUMENT["paths"][path][method.lower()]
+    query = {parameter["name"] for parameter in operation.get("parameters", ())}
+    if "requestBody" not in operation:
+        return query
+    body = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    return query | set(DOCUMENT["components"]["schemas"][body]["properties"])
+
+
+def test_whoever_decides_by_a_command_decides_by_a_row() -> None:
+    rows = {f"{COMMANDS[verb.noun]} {verb.command}" for verb in VERBS if "cli" not in verb.lacks}
+    deciding = {
+        path
+        for path, told in words.every_command().items()
+        if {"by", "reason"} & {parameter["name"] for parameter in told["parameters"]}
+    }
+    # The audit log is filtered by who decided.
+    assert deciding - {"audit list"} == rows | OTHER_DECISIONS
 
 
 @EACH
@@ -44,11 +89,11 @@ def test_the_function_of_a_row_takes_what_the_row_says(verb: Verb) -> None:
 
 @EACH
 def test_a_verb_is_at_each_door_that_does_not_lack_it(verb: Verb) -> None:
-    command = f"{COMMANDS[verb.noun]} {verb.name.replace('_', '-')}"
+    command = f"{COMMANDS[verb.noun]} {verb.command}"
     assert (command in words.every_command()) == ("cli" not in verb.lacks)
+    assert (command in words.catalogue()["commands"]) == verb.own_command
     if verb.own_route:
-        method, path = verb.own_route.split()
-        assert method.lower() in DOCUMENT["paths"][path]
+        assert {argument.name for argument in verb.arguments} <= taken_by(*verb.own_route.split())
     else:
         assert (verb.name in actions(verb.noun)) == ("api" not in verb.lacks)
 

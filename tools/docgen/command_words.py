@@ -40,11 +40,10 @@ from app.cli.commands import (
     worker,
     workflow_verbs,
 )
-from app.cli.verb_words import parameter
+from app.cli.verb_words import made_of, parameter
 from app.cli.verbs import EXPLAIN, FROM_TABLE, RUN, VERBS, WORK, Group, Verb
 from app.cli.words import recorded
 from app.demo import demo, outage
-from app.resources.verbs import verbs_of
 
 _NOUNS: tuple[tuple[ModuleType, str | None], ...] = (
     (workflow_verbs, WORK),
@@ -95,7 +94,7 @@ def is_of_table(path: str) -> bool:
     """Say whether a command is made of the table of verbs."""
     group, _, name = path.rpartition(" ")
     verbs = FROM_TABLE.get(group)
-    return verbs is not None and any(verb.command == name for verb in verbs_of(verbs.noun, "cli"))
+    return verbs is not None and any(verb.command == name for verb in made_of(verbs.noun))
 
 
 def _group(group: Group, panel: str | None) -> dict[str, Any]:

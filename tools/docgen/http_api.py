@@ -9,14 +9,11 @@ from typing import Any
 
 from app.api.app import build
 from app.api.openapi import document
-from app.api.verbs import body_of
+from app.api.verbs import NOUN_OF
 from app.config import Settings
-from app.resources.verbs import VERBS
 from app.runtime import Runtime
 from tools.docgen.verbs import bodies_of, link_to
 
-_NOUNS = {body_of(verb).__name__: verb.noun for verb in VERBS}
-"""Body → noun, of those that are made of the table of verbs."""
 _PROSE = frozenset({"description", "title", "examples", "example", "summary"})
 
 
@@ -86,7 +83,7 @@ def _operation(made: dict[str, Any], method: str, path: str, operation: dict[str
     rows = [_parameter(one) for one in operation.get("parameters", [])]
     if rows:
         yield "| parameter | in | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
-    nouns = {_NOUNS[name] for name in bodies_of(operation) if name in _NOUNS}
+    nouns = {NOUN_OF[name] for name in bodies_of(operation) if name in NOUN_OF}
     for noun in sorted(nouns):
         yield f"Body: one for each verb, told apart by `action`; see {link_to(noun)}.\n"
     for name, schema in _bodies(made, operation):
@@ -105,7 +102,7 @@ def _parameter(one: dict[str, Any]) -> str:
 
 def _bodies(made: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in bodies_of(operation):
-        if name not in _NOUNS:
+        if name not in NOUN_OF:
             yield f"`{name}`", made["components"]["schemas"][name]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from app.api.verbs import body_of
+from app.api.verbs import NOUN_OF
 from app.cli import root
 from app.cli.exits import EXIT_CODES
 from app.cli.verb_words import exits_of
@@ -17,7 +17,17 @@ from app.resources.verbs import Argument, Noun, Verb, verbs_of
 from tools.docgen.usage import parameters, usage, written
 
 _TITLES: Mapping[Noun, str] = MappingProxyType(
-    {"workflow": "Workflows", "step": "Steps", "letter": "Dead letters", "group": "Causes of dead letters"}
+    {
+        "workflow": "Workflows",
+        "step": "Steps",
+        "letter": "Dead letters",
+        "group": "Causes of dead letters",
+        "redrive": "Redrives",
+        "queue": "Queues",
+        "dead_queue": "Dead queues",
+        "breaker": "Breakers",
+        "template": "Templates",
+    }
 )
 _TYPES = MappingProxyType(
     {
@@ -27,8 +37,10 @@ _TYPES = MappingProxyType(
         "flag": "boolean",
         "json": "any JSON",
         "object": "object",
-        "integer": "integer",
+        "priority": "integer",
+        "count": "integer",
         "instant": "date-time",
+        "duration": "seconds",
     }
 )
 _OF_ALL = frozenset({"reason", "by", "dry_run", "json", "config"})
@@ -62,18 +74,17 @@ def verbs(document: Mapping[str, Any]) -> str:
     """Return the page. `document`: of the API."""
     exits = " · ".join(f"`{code}` {EXIT_CODES[code]}" for code in (0, 2, 3, 4))
     groups = {table.noun: path for path, table in FROM_TABLE.items()}
-    routes = {name: route for route, operation in _patches(document) for name in bodies_of(operation)}
+    routes = {
+        NOUN_OF[name]: f"PATCH {path}"
+        for path, operations in document["paths"].items()
+        for name in bodies_of(operations.get("patch", {}))
+        if name in NOUN_OF
+    }
     parts = ["# Verbs\n", _ABOUT.format(exits=exits)]
     for noun, title in _TITLES.items():
         parts.append(f"## {title}\n")
         parts += [_verb(verb, groups[noun], routes) for verb in verbs_of(noun)]
     return "\n".join(parts)
-
-
-def _patches(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for path, operations in document["paths"].items():
-        if "patch" in operations:
-            yield f"PATCH {path}", operations["patch"]
 
 
 def bodies_of(operation: Mapping[str, Any]) -> list[str]:
@@ -84,22 +95,28 @@ def bodies_of(operation: Mapping[str, Any]) -> list[str]:
     return [body["$ref"].rpartition("/")[2] for body in schema.get("oneOf", [schema])]
 
 
-def _verb(verb: Verb, group: str, routes: Mapping[str, str]) -> str:
+def _verb(verb: Verb, group: str, routes: Mapping[Noun, str]) -> str:
     path = f"{group} {verb.command}"
     command: Any = typer.main.get_command(root.app)
     for word in path.split():
         command = command.commands[word]
+    if verb.own_command:
+        options = f"Its options are those of [the command](cli.md#{f'remand {path}'.replace(' ', '-')})."
+    else:
+        options = f"| | field of the body | |\n|---|---|---|\n{_options(verb, command)}"
+    examples = "\n".join(f"remand {line}" for line in verb.examples)
+    return (
+        f"### remand {path}\n\n`{usage(path, command)}`\n\n{verb.about}\n\n{options}\n\n"
+        f"```console\n{examples}\n```\n\n{' · '.join(_told(verb, routes))}\n"
+    )
+
+
+def _options(verb: Verb, command: Any) -> str:
     arguments = {argument.name: argument for argument in verb.arguments}
-    rows = "\n".join(
+    return "\n".join(
         f"| {written(param)} | {_field(arguments.get(param.name))} | {param.help} |"
         for param in parameters(command)
         if param.name not in _OF_ALL
-    )
-    examples = "\n".join(f"remand {line}" for line in verb.examples)
-    return (
-        f"### remand {path}\n\n`{usage(path, command)}`\n\n{command.help}\n\n"
-        f"| | field of the body | |\n|---|---|---|\n{rows}\n\n"
-        f"```console\n{examples}\n```\n\n{' · '.join(_told(verb, routes))}\n"
     )
 
 
@@ -109,12 +126,11 @@ def _field(argument: Argument | None) -> str:
     return f"`{argument.name}`{' (required)' if argument.required else ''}: {_TYPES[argument.kind]}"
 
 
-def _told(verb: Verb, routes: Mapping[str, str]) -> Iterator[str]:
-    body = body_of(verb).__name__
+def _told(verb: Verb, routes: Mapping[Noun, str]) -> Iterator[str]:
     if verb.own_route:
         yield f"HTTP `{verb.own_route}`"
     elif "api" not in verb.lacks:
-        yield f'HTTP `{routes[body]}` with `{{"action": "{verb.name}"}}` (`{body}`)'
+        yield f'HTTP `{routes[verb.noun]}` with `{{"action": "{verb.name}"}}`'
     yield f"permission `{verb.permission}`"
     if verb.task:
         yield f"Celery task `remand.{verb.task}`, method `{verb.task}` of the client"

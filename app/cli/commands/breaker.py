@@ -9,10 +9,10 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.arguments import read_seconds
-from app.cli.context import By, Cli, Group, Reason
+from app.cli.context import Cli, Group
 from app.cli.render.output import age, ahead, facts, now, span, state, table
 from app.cli.render.wording import command, counted, next_steps
+from app.cli.verb_commands import Done, Target, make_commands
 from app.domain.page import Page
 from app.domain.states import BreakerState
 from app.resources import breakers
@@ -150,57 +150,32 @@ def _what_next(one: Breaker) -> list[RenderableType]:
     return [Text(), next_steps(command(f"remand breaker {verb}", one.name))]
 
 
-@GROUP.verb(
-    "open",
-    exits=(4,),
-    examples=(
-        'remand breaker open payments-api --for 30m --reason "their maintenance"',
-        "remand breaker open payments-api",
-    ),
-)
-def open_(
-    cli: Cli,
-    name: BreakerName,
-    for_: Annotated[
-        str | None,
-        typer.Option(
-            "--for", metavar="DURATION", help="Try again by itself after so long: 30m, 2h. Default: never."
-        ),
-    ] = None,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Open a breaker by hand: no attempt of the dependency starts, none is used up, its work waits.
-
-    What runs goes on. Without --for it stays open until somebody closes it.
-    """
-    seconds = None if for_ is None else read_seconds(for_)
-    done = breakers.open_breaker(cli.engine, name, cli.who(by, reason), seconds=seconds)
-    until = "until it is closed by hand" if seconds is None else f"a probe in {span(seconds)}"
-    _answer(cli, done, until, command("remand breaker close", name))
+def _find(_: Cli, name: str) -> Target:
+    return Target((name,))
 
 
-@GROUP.verb(
-    "close", exits=(4,), examples=('remand breaker close payments-api --reason "they say it is up again"',)
-)
-def close(cli: Cli, name: BreakerName, reason: Reason = None, by: By = None) -> None:
-    """Close a breaker: what it held goes out at its limited rate, so that the dependency meets no herd."""
-    done = breakers.close_breaker(cli.engine, name, cli.who(by, reason))
-    rate = breakers.find_breaker(cli.engine, name).release_per_second
-    told = "was closed already" if done.before is done.after else "it holds nothing"
-    _answer(cli, done, f"{rate:g} steps a second go out" if rate else told)
-
-
-@GROUP.verb("reset", exits=(4,), examples=("remand breaker reset payments-api",))
-def reset(cli: Cli, name: BreakerName, reason: Reason = None, by: By = None) -> None:
-    """Close a breaker and forget what it counted; what it held goes out at once, whatever its rate."""
-    done = breakers.reset_breaker(cli.engine, name, cli.who(by, reason))
-    _answer(cli, done, "what it held is out")
-
-
-def _answer(cli: Cli, done: BreakerChanged, told: str, *then: Text) -> None:
+def _answer(cli: Cli, did: Done) -> None:
+    changed: BreakerChanged = did.value
+    before, after = state(changed.before), state(changed.after)
+    then = [command("remand breaker close", changed.name)] if did.verb.name == "open" else []
     cli.out.answer(
-        done,
-        Text.assemble(f"breaker {done.name}: ", state(done.before), " → ", state(done.after), f" · {told}"),
+        changed,
+        Text.assemble(f"breaker {changed.name}: ", before, " → ", after, f" · {_told(cli, did)}"),
         *([next_steps(*then)] if then else []),
     )
+
+
+def _told(cli: Cli, did: Done) -> str:
+    match did.verb.name:
+        case "open":
+            seconds = did.given.get("seconds")
+            return "until it is closed by hand" if seconds is None else f"a probe in {span(seconds)}"
+        case "close":
+            rate = breakers.find_breaker(cli.engine, did.value.name).release_per_second
+            told = "was closed already" if did.value.before is did.value.after else "it holds nothing"
+            return f"{rate:g} steps a second go out" if rate else told
+        case _:
+            return "what it held is out"
+
+
+make_commands(GROUP, "breaker", takes=[("name", BreakerName)], find=_find, answer=_answer)

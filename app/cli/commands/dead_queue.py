@@ -12,16 +12,13 @@ from app.cli.commands.queue import QueueName
 from app.cli.context import By, Cli, Group, Reason
 from app.cli.render.output import age, now, span, table
 from app.cli.render.wording import command, counted, next_steps
+from app.cli.verb_commands import Done, Target, make_commands
 from app.domain.page import Page
 from app.engine import dead_queues
 from app.resources.queues import DeadQueue, change_settings
 
 GROUP = Group("dlq queue", "Dead queues: where dead letters lie, so that each team finds its own.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the dead queue.")]
-Limit = Annotated[
-    int | None,
-    typer.Option("--size-limit", help="Open letters it is meant to hold; default: the setting."),
-]
 
 
 @GROUP.verb("list", examples=("remand dlq queue list", "remand dlq queue list --json"))
@@ -49,70 +46,26 @@ def _listing(found: list[DeadQueue]) -> RenderableType:
     )  # fmt: skip
 
 
-@GROUP.verb(
-    "create",
-    exits=(5,),
-    examples=('remand dlq queue create payments-dead --description "the payments team looks here"',),
-)
-def create(
-    cli: Cli,
-    name: Name,
-    description: Annotated[str, typer.Option("--description", help="Whose it is and what for.")] = "",
-    size_limit: Limit = None,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Make a dead queue; then let a template or a queue name it."""
-    who = cli.who(by, reason)
-    made = dead_queues.create_dead_queue(
-        cli.engine, name, who, description=description, size_limit=size_limit
-    )
-    cli.out.answer(
-        made,
-        f"dead queue {name} made",
-        next_steps(command("remand queue set", "QUEUE", "--dead-queue", name)),
-    )
+def _find(_: Cli, name: str) -> Target:
+    return Target((name,))
 
 
-@GROUP.verb(
-    "set", exits=(4,), examples=('remand dlq queue set payments-dead --size-limit 500 --reason "new team"',)
-)
-def set_(
-    cli: Cli,
-    name: Name,
-    description: Annotated[
-        str | None, typer.Option("--description", help="Whose it is and what for.")
-    ] = None,
-    size_limit: Limit = None,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Change what is told of a dead queue, or how much it is meant to hold; what is not given stays."""
-    who = cli.who(by, reason)
-    changed = dead_queues.change_dead_queue(
-        cli.engine, name, who, description=description, size_limit=size_limit
-    )
-    cli.out.answer(changed, f"dead queue {name} changed")
+def _answer(cli: Cli, did: Done) -> None:
+    [name] = did.key
+    match did.verb.name:
+        case "create":
+            then = next_steps(command("remand queue set", "QUEUE", "--dead-queue", name))
+            cli.out.answer(did.value, f"dead queue {name} made", then)
+        case "delete":
+            move_to = did.given.get("move_to")
+            told = f" · {counted(did.value, 'letter')} moved to {move_to}" if move_to else ""
+            value = {"name": name, "moved_to": move_to, "moved": did.value}
+            cli.out.answer(value, f"dead queue {name} deleted{told}")
+        case _:
+            cli.out.answer(did.value, f"dead queue {name} changed")
 
 
-@GROUP.verb(
-    "delete",
-    exits=(4, 5),
-    examples=("remand dlq queue delete old-dead", "remand dlq queue delete old-dead --move-to default"),
-)
-def delete(
-    cli: Cli,
-    name: Name,
-    move_to: Annotated[
-        str | None, typer.Option("--move-to", metavar="NAME", help="Move its letters to this one first.")
-    ] = None,
-    reason: Reason = None,
-    by: By = None,
-) -> None:
-    """Delete a dead queue. No letter is lost: it must be empty, or they are moved."""
-    moved = dead_queues.delete_dead_queue(cli.engine, name, cli.who(by, reason), move_to=move_to)
-    told = f" · {counted(moved, 'letter')} moved to {move_to}" if move_to else ""
-    cli.out.answer({"name": name, "moved_to": move_to, "moved": moved}, f"dead queue {name} deleted{told}")
+make_commands(GROUP, "dead_queue", takes=[("name", Name)], find=_find, answer=_answer)
 
 
 @QUEUE.verb(

@@ -9,13 +9,15 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.context import By, Cli, Group, Reason
+from app.cli.context import Cli, Group
 from app.cli.render.output import age, facts, now, span, state, table
 from app.cli.render.wording import command, counted, next_steps
+from app.cli.verb_commands import Done, Target, make_commands
 from app.domain.page import Page
 from app.domain.queues import RETRY
 from app.resources import queues
 from app.resources.queues import Queue, QueueChanged
+from app.resources.verbs import Verb
 
 GROUP = Group("queue", "See how much waits where and for how long; pause a queue, let it go on.")
 QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Its name, as `remand queue list` shows it.")]
@@ -90,36 +92,27 @@ def _what_next(one: Queue) -> list[RenderableType]:
     return [Text(), next_steps(*steps)] if steps else []
 
 
-@GROUP.verb(
-    "pause",
-    exits=(4,),
-    examples=(
-        'remand queue pause steps --reason "deploy"',
-        'remand queue pause retry.exponential --reason "look at the failures first"',
-    ),
-)
-def pause(cli: Cli, queue: QueueName, reason: Reason = None, by: By = None) -> None:
-    """Pause a queue: nothing more is claimed from it, what runs ends, nothing in it is lost.
-
-    In a paused retry queue failed attempts wait undecided: neither tried again nor dead letters.
-    """
-    changed = queues.set_paused(cli.engine, queue, cli.who(by, reason), paused=True)
-    waits = "failed attempts wait in it undecided" if queue in RETRY else "what is in it waits"
-    told = f"paused · {waits}" if changed.changed else "paused already, as it was"
-    _answer(cli, changed, told, command("remand queue resume", queue))
+def _find(_: Cli, queue: str) -> Target:
+    return Target((queue,))
 
 
-@GROUP.verb("resume", exits=(4,), examples=("remand queue resume steps",))
-def resume(cli: Cli, queue: QueueName, reason: Reason = None, by: By = None) -> None:
-    """Let a paused queue go on, and ring its workers."""
-    changed = queues.set_paused(cli.engine, queue, cli.who(by, reason), paused=False)
-    _answer(cli, changed, "goes on" if changed.changed else "was not paused")
-
-
-def _answer(cli: Cli, one: QueueChanged, told: str, *then: Text) -> None:
-    left = one.ready + one.failed
+def _answer(cli: Cli, did: Done) -> None:
+    queue: QueueChanged = did.value
+    left = queue.ready + queue.failed
+    then = [command("remand queue resume", queue.queue)] if did.verb.name == "pause" else []
     cli.out.answer(
-        one,
-        f"queue {one.queue} {told}" + (f" · {counted(left, 'step')} in it" if left else ""),
+        queue,
+        f"queue {queue.queue} {_told(did.verb, queue)}"
+        + (f" · {counted(left, 'step')} in it" if left else ""),
         *([next_steps(*then)] if then else []),
     )
+
+
+def _told(verb: Verb, queue: QueueChanged) -> str:
+    if verb.name == "resume":
+        return "goes on" if queue.changed else "was not paused"
+    waits = "failed attempts wait in it undecided" if queue.queue in RETRY else "what is in it waits"
+    return f"paused · {waits}" if queue.changed else "paused already, as it was"
+
+
+make_commands(GROUP, "queue", takes=[("queue", QueueName)], find=_find, answer=_answer)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
@@ -18,6 +17,7 @@ from app.cli.option_groups import with_options
 from app.cli.render import redrive as shown
 from app.cli.render.output import short, state
 from app.cli.render.wording import command, next_steps
+from app.cli.verb_commands import Target, make_commands
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid
 from app.domain.redrive import ACTIVE, ItemState, RedriveState, RedriveVerb
@@ -243,23 +243,14 @@ def items(
     cli.out.answer_page(page, shown.item_table(page.items) if page.items else "no such letters")
 
 
-@GROUP.verb("pause", exits=(4, 5), examples=('remand dlq redrive pause 51c09e --reason "too many timeouts"',))
-def pause(cli: Cli, redrive: RedriveId, reason: Reason = None, by: By = None) -> None:
-    """Send nothing more until it is resumed; what was sent goes its way."""
-    _do(cli, redrive, engine.pause, cli.who(by, reason))
+def _find(cli: Cli, redrive: str) -> Target:
+    return Target((engine.find(cli.engine, redrive).id,))
 
 
-@GROUP.verb("resume", exits=(4, 5), examples=("remand dlq redrive resume 51c09e",))
-def resume(cli: Cli, redrive: RedriveId, reason: Reason = None, by: By = None) -> None:
-    """Let it go on. One that its canary stopped goes on with the next stage: look at `status` first."""
-    _do(cli, redrive, engine.resume, cli.who(by, reason))
-
-
-@GROUP.verb("cancel", exits=(4, 5), examples=('remand dlq redrive cancel 51c09e --reason "wrong fix"',))
-def cancel(cli: Cli, redrive: RedriveId, reason: Reason = None, by: By = None) -> None:
-    """End it: nothing more is sent; what was sent stays sent."""
-    _do(cli, redrive, engine.cancel, cli.who(by, reason))
-
-
-def _do(cli: Cli, typed: str, verb: Callable[..., Redrive], who: Who) -> None:
-    _answer(cli, verb(cli.engine, engine.find(cli.engine, typed).id, who))
+make_commands(
+    GROUP,
+    "redrive",
+    takes=[("redrive", RedriveId)],
+    find=_find,
+    answer=lambda cli, did: _answer(cli, did.value),
+)

@@ -10,14 +10,15 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.context import By, Cli, Group, Reason
+from app.cli.context import Cli, Group
 from app.cli.render.dag import Node, draw
 from app.cli.render.output import age, facts, table
 from app.cli.render.wording import command, counted, next_steps
+from app.cli.verb_commands import Done, Target, make_commands
 from app.domain.errors import HandlerNotFound
 from app.domain.page import Page
 from app.domain.template import Template, all_rule_layers, load_paths
-from app.engine import operate
+from app.engine.operate import Paused
 from app.engine.publish import publish as publish_templates
 from app.engine.rule_sets import unknown_classes
 from app.resources import templates
@@ -165,28 +166,20 @@ def publish(cli: Cli, files: Files) -> None:
     )
 
 
-@GROUP.verb(
-    "pause", exits=(4, 5), examples=('remand template pause payments/order --reason "bank is closed"',)
-)
-def pause(cli: Cli, template: TemplateName, reason: Reason = None, by: By = None) -> None:
-    """Hold all workflows of a template, of any version: they start no further step.
-
-    Workflows that are submitted meanwhile are accepted and wait, too.
-    """
-    done = operate.pause_template(cli.engine, template, cli.who(by, reason))
-    was = "is paused" if done.changed else "was paused already"
-    cli.out.answer(
-        done,
-        f"template {done.namespace}/{done.name} {was}: {counted(done.workflows, 'workflow')} held",
-        next_steps(command("remand template resume", f"{done.namespace}/{done.name}")),
-    )
+def _find(_: Cli, template: str) -> Target:
+    return Target((template,))
 
 
-@GROUP.verb("resume", exits=(4, 5), examples=("remand template resume payments/order",))
-def resume(cli: Cli, template: TemplateName, reason: Reason = None, by: By = None) -> None:
-    """Let the workflows of a paused template go on, but for those that were paused one by one."""
-    done = operate.resume_template(cli.engine, template, cli.who(by, reason))
-    was = "goes on" if done.changed else "was not paused"
-    cli.out.answer(
-        done, f"template {done.namespace}/{done.name} {was}: {counted(done.workflows, 'workflow')} let go"
-    )
+def _answer(cli: Cli, did: Done) -> None:
+    paused: Paused = did.value
+    template, workflows = f"{paused.namespace}/{paused.name}", counted(paused.workflows, "workflow")
+    if did.verb.name == "resume":
+        told = "goes on" if paused.changed else "was not paused"
+        cli.out.answer(paused, f"template {template} {told}: {workflows} let go")
+        return
+    told = "is paused" if paused.changed else "was paused already"
+    then = next_steps(command("remand template resume", template))
+    cli.out.answer(paused, f"template {template} {told}: {workflows} held", then)
+
+
+make_commands(GROUP, "template", takes=[("template", TemplateName)], find=_find, answer=_answer)

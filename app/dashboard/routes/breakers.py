@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.dashboard import forms
-from app.dashboard.views import done, engine_of, show
+from app.dashboard import verbs
+from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
 from app.resources import breakers
 from app.web.identity import require
@@ -29,11 +27,4 @@ def breakers_page(request: Request) -> Response:
 @router.post("/breakers/{verb}")
 async def change_breaker(request: Request, verb: str) -> Response:
     """Open, close or reset a breaker; its name is in the form, for it may hold slashes."""
-    caller = require(Permission.BREAKERS_WRITE)(request)
-    form = await forms.read(request)
-    act = breakers.VERBS.get(verb)
-    if act is None:
-        raise HTTPException(404)
-    name, who = form.get("name", ""), caller.who(form.get("reason"))
-    await run_in_threadpool(act, engine_of(request), name, who)
-    return done(request, "/breakers", f"The breaker of {name}: {verb}.")
+    return await verbs.change(request, "breaker", verb, "name", "/breakers")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.dashboard import forms
-from app.dashboard.views import done, engine_of, show
+from app.dashboard import verbs
+from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
 from app.resources import queues
 from app.web.identity import require
@@ -26,11 +24,4 @@ def queues_page(request: Request) -> Response:
 @router.post("/queues/{queue}/{verb}")
 async def change_queue(request: Request, queue: str, verb: str) -> Response:
     """Pause or resume a queue."""
-    caller = require(Permission.QUEUES_WRITE)(request)
-    form = await forms.read(request)
-    if verb not in {"pause", "resume"}:
-        raise HTTPException(404)
-    who = caller.who(form.get("reason"))
-    await run_in_threadpool(queues.set_paused, engine_of(request), queue, who, paused=verb == "pause")
-    how = "is paused: what runs ends, nothing more starts" if verb == "pause" else "goes on"
-    return done(request, "/queues", f"{queue} {how}.")
+    return await verbs.change(request, "queue", verb, (queue,), "/queues")

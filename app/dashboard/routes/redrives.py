@@ -7,11 +7,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from app.dashboard import forms
-from app.dashboard.views import done, engine_of, show
+from app.dashboard import forms, verbs
+from app.dashboard.views import engine_of, show
 from app.domain import filters
 from app.domain.access import Permission
 from app.domain.errors import InputInvalid
@@ -113,24 +112,4 @@ def redrive_page(request: Request, redrive_id: UUID) -> Response:
 @router.post("/redrives/{redrive_id}/{verb}")
 async def change_redrive(request: Request, redrive_id: UUID, verb: str) -> Response:
     """Start, pause, resume or cancel a redrive."""
-    caller = _WRITE(request)
-    form = await forms.read(request)
-    act = _VERBS.get(verb)
-    if act is None:
-        raise HTTPException(404)
-    await run_in_threadpool(act, engine_of(request), redrive_id, caller.who(form.get("reason")))
-    return done(request, f"/redrives/{redrive_id}", _TOLD[verb])
-
-
-_VERBS = {
-    "start": redrive.start,
-    "pause": redrive.pause,
-    "resume": redrive.resume,
-    "cancel": redrive.cancel,
-}
-_TOLD = {
-    "start": "Started: it acts on exactly the letters that were counted.",
-    "pause": "Paused: nothing more is sent.",
-    "resume": "It goes on.",
-    "cancel": "Cancelled: what was sent stays sent.",
-}
+    return await verbs.change(request, "redrive", verb, (redrive_id,), f"/redrives/{redrive_id}")

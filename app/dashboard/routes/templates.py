@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.dashboard import forms
+from app.dashboard import verbs
 from app.dashboard.drawing import graph
-from app.dashboard.views import done, engine_of, show
+from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
-from app.engine import operate
 from app.resources import templates
 from app.web.identity import require
 
@@ -31,15 +28,7 @@ def templates_page(request: Request) -> Response:
 @router.post("/templates/{namespace}/{name}/{verb}")
 async def change_template(request: Request, namespace: str, name: str, verb: str) -> Response:
     """Pause or resume a template: all its versions."""
-    caller = require(Permission.TEMPLATES_WRITE)(request)
-    form = await forms.read(request)
-    act = {"pause": operate.pause_template, "resume": operate.resume_template}.get(verb)
-    if act is None:
-        raise HTTPException(404)
-    ref = f"{namespace}/{name}"
-    pause = await run_in_threadpool(act, engine_of(request), ref, caller.who(form.get("reason")))
-    how = "is paused: what runs ends, nothing more starts" if verb == "pause" else "goes on"
-    return done(request, "/templates", f"{ref} {how}; {pause.workflows} workflows.")
+    return await verbs.change(request, "template", verb, (f"{namespace}/{name}",), "/templates")
 
 
 @router.get("/templates/{namespace}/{name}/{version}")
