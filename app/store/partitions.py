@@ -132,7 +132,7 @@ def default_rows(database: Database, ends_at: datetime) -> list[DefaultRows]:
     spilled: list[DefaultRows] = []
     for table in (name for name in PARTITIONED if name in known):
         some = f"select from remand.{known[table]} where {key_of(table)} {{}} %s limit {MANY + 1}"
-        counts = [f"(select count(*) from ({some.format(sign)}) some)" for sign in ("<", ">=")]
+        counts = [f"(select count(*) from ({some.format(sign)}) as first_rows)" for sign in ("<", ">=")]
         [(behind, beyond)] = database.call(f"select {', '.join(counts)}", (bound, bound))
         spilled.append(DefaultRows(table, behind, beyond))
     return spilled
