@@ -16,10 +16,9 @@ from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, page
 from app.api.verbs import Action, carry_out, one_body
 from app.domain.instants import Instant
-from app.domain.redrive import ItemState, RedriveState, RedriveVerb
+from app.domain.redrive import Item, ItemState, Redrive, RedriveState, RedriveVerb
 from app.engine import redrive
 from app.engine.redrive import Forecast, Options, Plan, Progress
-from app.resources.redrives import Item, Redrive
 
 router = APIRouter(tags=["redrives"])
 _ONE = "/redrives/{redrive_id}"

@@ -10,9 +10,8 @@ from starlette.responses import Response
 from app.api.dependencies import After, EngineOf, Limit, WorkflowReader
 from app.api.openapi import Page
 from app.api.responses import page
-from app.domain.staleness import Health
-from app.resources import staleness
-from app.resources.staleness import WorkflowStaleness
+from app.domain.staleness import Health, WorkflowStaleness
+from app.engine import staleness
 
 router = APIRouter(tags=["dead letters"])
 

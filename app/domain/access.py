@@ -10,9 +10,11 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+from uuid import UUID
 
 
 class Role(StrEnum):
@@ -146,3 +148,34 @@ def login_delay(failures: int, free: int, longest_seconds: float) -> float:
     if failures < free:
         return 0.0
     return float(min(longest_seconds, 2.0 ** min(failures - free, 30)))
+
+
+# Public JSON: users see each field.
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody who may sign in."""
+
+    id: UUID
+    name: str
+    role: Role
+    password_at: datetime
+    created_at: datetime
+    created_by: str
+    disabled_at: datetime | None
+
+
+# Public JSON: users see each field.
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a program signs in with; the token itself is not known."""
+
+    id: UUID
+    name: str
+    hint: str
+    role: Role
+    scopes: tuple[Permission, ...] | None
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    used_at: datetime | None
+    revoked_at: datetime | None

@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
+from uuid import UUID
 
 BURST_SECONDS = 1.0
 """How much unused time a rate may make up for, beside that of one letter, so that a pause causes no burst."""
@@ -176,3 +178,89 @@ def _canary(status: RedriveStatus, late: bool, wait_seconds: float) -> Next:
         unfinished = status.stage_sent - status.stage_succeeded - status.stage_failed
         return Stop(f"{name}: {unfinished} of {status.stage_sent} have not ended within {wait_seconds:g} s")
     return Follow()
+
+
+# Public JSON: users see each field.
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    """An order and where it stands."""
+
+    id: UUID
+    state: RedriveState
+    state_since: datetime
+    verb: RedriveVerb
+    selection: dict[str, Any]
+    described: str
+    planned_at: datetime
+    planned_by: str
+    started_at: datetime | None
+    started_by: str | None
+    via: str | None
+    reason: str | None
+    ended_at: datetime | None
+    stop_reason: str | None
+    include_claimed: bool
+    queue: str | None
+    priority: int | None
+    rate_per_second: float | None
+    paced_at: datetime | None
+    not_before: datetime | None
+    code_version: str | None
+    canary: list[int]
+    success_share: float
+    stage: int
+    stage_sent: int
+    stage_succeeded: int
+    stage_failed: int
+    sent_at: datetime | None
+    followed: int
+    total: int
+    waiting: int
+    sent: int
+    succeeded: int
+    failed: int
+    skipped: int
+    not_found: int
+
+    @property
+    def standing(self) -> RedriveStatus:
+        """What its next move depends on."""
+        return RedriveStatus(
+            tuple(self.canary),
+            self.success_share,
+            self.stage,
+            self.stage_sent,
+            self.stage_succeeded,
+            self.stage_failed,
+            self.waiting,
+            self.sent,
+            None if self.sent_at is None else max(self.sent_at, self.state_since),
+        )
+
+
+# Public JSON: users see each field.
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One letter of a redrive."""
+
+    position: int
+    letter_id: UUID
+    workflow_id: UUID | None
+    state: ItemState
+    reason: str | None
+    at: datetime
+    sent_at: datetime | None
+    steps: list[str] | None
+    new_letter_id: UUID | None
+
+
+# Public JSON: users see each field.
+@dataclass(frozen=True, slots=True)
+class NewError:
+    """An error that letters of a redrive failed with again."""
+
+    error: str
+    count: int
+    letter_id: UUID
+    """One of the new letters."""
+    group_id: UUID

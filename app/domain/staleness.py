@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -190,3 +191,36 @@ def _verdict(why: Why, since: datetime, limit: float, lifecycle: Lifecycle, now:
 
 
 _RANK: Final = {health: rank for rank, health in enumerate(Health)}
+
+
+# Public JSON: users see each field.
+@dataclass(frozen=True, slots=True)
+class WorkflowStaleness:
+    """How a workflow stands that has not ended."""
+
+    workflow_id: UUID
+    namespace: str
+    template: str
+    version: str
+    state: WorkflowState
+    created_at: datetime
+    born_at: datetime
+    """From when its lifetime counts."""
+    sign_at: datetime
+    """Its last sign of life; in the future: a retry that is not due yet."""
+    queue: str | None
+    """The queue of the step that has waited longest; None: no step waits."""
+    health: Health
+    why: Why
+    since: datetime
+    """Since when it is measured."""
+    stale_at: datetime
+    """When the allowed time is over."""
+    action: StaleAction
+    takes_out: bool
+    """The next sweep takes it out of work."""
+
+    @property
+    def ref(self) -> str:
+        """The template, "namespace/name:version"."""
+        return f"{self.namespace}/{self.template}:{self.version}"

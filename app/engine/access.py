@@ -16,6 +16,8 @@ from app.domain.access import (
     Identity,
     Permission,
     Role,
+    Token,
+    User,
     account_name,
     digest,
     permissions,
@@ -25,7 +27,6 @@ from app.domain.errors import AccessInvalid, NameTaken, NobodyCouldSignIn, UserN
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import access, audit, sessions
-from app.store.access import Token, User
 from app.store.audit import Entry
 from app.store.session import Connection
 from app.telemetry import log

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.domain.page import Page
-from app.domain.staleness import Health
+from app.domain.staleness import Health, WorkflowStaleness
 from app.engine.context import Engine
 from app.engine.worker_limits import limits_of
 from app.store import staleness
-from app.store.staleness import WorkflowStaleness
 
 NOT_HEALTHY: Final = (Health.STALE, Health.WARNING)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,42 +10,13 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from app.domain.access import Identity, Permission, Role
+from app.domain.access import Identity, Permission, Role, Token, User
 from app.domain.errors import TokenNotFound, UserNotFound
 from app.store.ids import new_id
 from app.store.session import Database
 from app.store.tables import api_tokens, sessions, users
 
 WRITTEN_EVERY_SECONDS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Somebody who may sign in."""
-
-    id: UUID
-    name: str
-    role: Role
-    password_at: datetime
-    created_at: datetime
-    created_by: str
-    disabled_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """What a program signs in with; the token itself is not known."""
-
-    id: UUID
-    name: str
-    hint: str
-    role: Role
-    scopes: tuple[Permission, ...] | None
-    created_at: datetime
-    created_by: str
-    expires_at: datetime | None
-    used_at: datetime | None
-    revoked_at: datetime | None
 
 
 _USER = [users.c[name] for name in User.__slots__]

@@ -12,26 +12,11 @@ import sqlalchemy as sa
 
 from app.domain.errors import InputInvalid
 from app.domain.page import Page
-from app.domain.redrive import ItemState
+from app.domain.redrive import Item, ItemState, NewError
 from app.store.counting import count_rows
 from app.store.driver_errors import Ending, ending_of
 from app.store.session import Connection, Database
 from app.store.tables import redrive_items
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One letter of a redrive."""
-
-    position: int
-    letter_id: UUID
-    workflow_id: UUID | None
-    state: ItemState
-    reason: str | None
-    at: datetime
-    sent_at: datetime | None
-    steps: list[str] | None
-    new_letter_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +37,6 @@ class Followed:
     last: int
     succeeded: int
     failed: int
-
-
-@dataclass(frozen=True, slots=True)
-class NewError:
-    """An error that letters of a redrive failed with again."""
-
-    error: str
-    count: int
-    letter_id: UUID
-    """One of the new letters."""
-    group_id: UUID
 
 
 def items_page(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,69 +11,12 @@ import sqlalchemy as sa
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid, RedriveNotFound
 from app.domain.page import Page
-from app.domain.redrive import ACTIVE, RedriveState, RedriveStatus, RedriveVerb
+from app.domain.redrive import ACTIVE, Redrive, RedriveState, RedriveVerb
 from app.store.counting import count_rows
 from app.store.dead_letter_search import matching
 from app.store.ids import new_id
 from app.store.session import Connection, Database
 from app.store.tables import dead_letters, redrive_items, redrives
-
-
-@dataclass(frozen=True, slots=True)
-class Redrive:
-    """An order and where it stands."""
-
-    id: UUID
-    state: RedriveState
-    state_since: datetime
-    verb: RedriveVerb
-    selection: dict[str, Any]
-    described: str
-    planned_at: datetime
-    planned_by: str
-    started_at: datetime | None
-    started_by: str | None
-    via: str | None
-    reason: str | None
-    ended_at: datetime | None
-    stop_reason: str | None
-    include_claimed: bool
-    queue: str | None
-    priority: int | None
-    rate_per_second: float | None
-    paced_at: datetime | None
-    not_before: datetime | None
-    code_version: str | None
-    canary: list[int]
-    success_share: float
-    stage: int
-    stage_sent: int
-    stage_succeeded: int
-    stage_failed: int
-    sent_at: datetime | None
-    followed: int
-    total: int
-    waiting: int
-    sent: int
-    succeeded: int
-    failed: int
-    skipped: int
-    not_found: int
-
-    @property
-    def standing(self) -> RedriveStatus:
-        """What its next move depends on."""
-        return RedriveStatus(
-            tuple(self.canary),
-            self.success_share,
-            self.stage,
-            self.stage_sent,
-            self.stage_succeeded,
-            self.stage_failed,
-            self.waiting,
-            self.sent,
-            None if self.sent_at is None else max(self.sent_at, self.state_since),
-        )
 
 
 def insert_redrive(connection: Connection, **values: Any) -> UUID:

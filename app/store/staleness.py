@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,7 +12,7 @@ import sqlalchemy as sa
 
 from app.domain.errors import InputInvalid
 from app.domain.page import Page
-from app.domain.staleness import Health, Lifecycle, StaleAction, Why
+from app.domain.staleness import Health, Lifecycle, Why, WorkflowStaleness
 from app.domain.states import WorkflowState
 from app.store.sweeping import Limits
 
@@ -97,38 +96,6 @@ on conflict (single) do update
 
 
 _LONGEST_PLACE = 7
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowStaleness:
-    """How a workflow stands that has not ended."""
-
-    workflow_id: UUID
-    namespace: str
-    template: str
-    version: str
-    state: WorkflowState
-    created_at: datetime
-    born_at: datetime
-    """From when its lifetime counts."""
-    sign_at: datetime
-    """Its last sign of life; in the future: a retry that is not due yet."""
-    queue: str | None
-    """The queue of the step that has waited longest; None: no step waits."""
-    health: Health
-    why: Why
-    since: datetime
-    """Since when it is measured."""
-    stale_at: datetime
-    """When the allowed time is over."""
-    action: StaleAction
-    takes_out: bool
-    """The next sweep takes it out of work."""
-
-    @property
-    def ref(self) -> str:
-        """The template, "namespace/name:version"."""
-        return f"{self.namespace}/{self.template}:{self.version}"
 
 
 def said(lifecycle: Lifecycle, limits: Limits) -> str:

@@ -10,14 +10,13 @@ import pytest
 
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import IllegalMove, InputInvalid, RedriveNotFound, Unfiltered
-from app.domain.redrive import RedriveVerb
+from app.domain.redrive import Redrive, RedriveVerb
 from app.engine import redrive
 from app.engine.operate import Who, claim_letter, requeue_letter, resolve_letter
 from app.engine.redrive import Options, Plan
 from app.engine.sweeps.redrive import redrive as sweep
 from app.resources import audit
 from app.store.ids import new_id
-from app.store.redrives import Redrive
 from remand import PermanentError
 from tests.support.engine import Harness, make_engine
 from tests.support.invariants import check_invariants

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.staleness import PATIENT, Health, Lifecycle, Signs, Why, judge
+from app.domain.staleness import PATIENT, Health, Lifecycle, Signs, Why, WorkflowStaleness, judge
 from app.domain.states import WorkflowState
 from app.engine import staleness as engine_staleness
 from app.engine.operate import Who, pause_workflow, requeue_letter, resume_workflow
@@ -22,7 +22,6 @@ from app.engine.sweeps import stale as sweeping
 from app.engine.sweeps.stale import StaleResult, stale
 from app.store import staleness
 from app.store.session import Database
-from app.store.staleness import WorkflowStaleness
 from app.store.sweep_lock import alone
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness

@@ -20,11 +20,10 @@ from app.cli.render.wording import command, next_steps
 from app.cli.verb_commands import Target, make_commands
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid
-from app.domain.redrive import ACTIVE, ItemState, RedriveState, RedriveVerb
+from app.domain.redrive import ACTIVE, ItemState, Redrive, RedriveState, RedriveVerb
 from app.engine import redrive as engine
 from app.engine.operate import Who
 from app.engine.redrive import Forecast, Options, Plan
-from app.resources.redrives import Redrive
 
 GROUP = Group("dlq redrive", "Deal with many dead letters at once: plan, canary, rate, result of each.")
 LOOK_SECONDS = 1.0

@@ -13,10 +13,9 @@ from app.cli.context import ROOT, RUN, After, Cli, Limit
 from app.cli.render.output import age, now, short_ids, state, table
 from app.cli.render.wording import command, counted, next_steps
 from app.domain.page import Page
-from app.domain.staleness import Health
+from app.domain.staleness import Health, WorkflowStaleness
+from app.engine import staleness
 from app.engine.sweeps.stale import stale as sweep
-from app.resources import staleness
-from app.resources.staleness import WorkflowStaleness
 
 _STYLE = {Health.STALE: "red", Health.WARNING: "yellow", Health.HEALTHY: "green"}
 

@@ -15,12 +15,11 @@ from rich.text import Text
 from app.cli.arguments import read_seconds
 from app.cli.context import By, Cli, Group, Reason
 from app.cli.render.output import age, ahead, facts, now, table
-from app.domain.access import Permission, Role
+from app.domain.access import Permission, Role, Token
 from app.domain.errors import InputInvalid
 from app.domain.page import Page
 from app.engine import access
 from app.resources import access as stored
-from app.resources.access import Token
 from app.resources.values import fields_of
 
 GROUP = Group("token", "Let programs use the API: what they may do, until when.")

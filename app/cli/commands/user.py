@@ -15,12 +15,11 @@ from app.cli.context import By, Cli, Group, Reason, operator
 from app.cli.dashboard_address import base_url, link_to
 from app.cli.render.output import age, now, table
 from app.cli.render.wording import command, next_steps
-from app.domain.access import Role, account_name_like
+from app.domain.access import Role, User, account_name_like
 from app.domain.errors import AccessInvalid, NameTaken, UserNotFound
 from app.domain.page import Page
 from app.engine import access
 from app.resources import access as stored
-from app.resources.access import User
 
 GROUP = Group("user", "Let people sign in to the dashboard: who, and what they may do.")
 

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from app.cli.render.output import age, facts, now, short, short_ids, span, state, table
 from app.cli.render.wording import counted
+from app.domain.redrive import Item, NewError, Redrive
 from app.engine.redrive import Forecast, Plan, Progress, Wait
-from app.resources.redrives import Item, NewError, Redrive
 
 
 def planned(plan: Plan) -> list[RenderableType]:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
 from app.domain.staleness import Health
-from app.resources import staleness
+from app.engine import staleness
 from app.web.identity import require
 
 router = APIRouter()

@@ -8,14 +8,13 @@ from datetime import datetime
 from uuid import UUID
 
 from app.domain.errors import Busy, Conflict, NotFound
-from app.domain.redrive import ItemState, RedriveVerb
+from app.domain.redrive import ItemState, Redrive, RedriveVerb
 from app.domain.states import DeadLetterStatus
 from app.engine import operate
 from app.engine.context import Engine
 from app.engine.operate import Decided, Who
 from app.store import dead_letters, redrive_items
 from app.store.redrive_items import mark
-from app.store.redrives import Redrive
 from app.store.session import Connection
 
 SINGLE_BATCH = 50

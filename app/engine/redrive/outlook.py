@@ -12,12 +12,12 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.errors import BadInput, TemplateNotFound
+from app.domain.redrive import Redrive
 from app.domain.template import validate_input
 from app.engine.context import Engine
 from app.store import redrive_forecast as facts
 from app.store import redrives
 from app.store.redrive_forecast import Kind, Sampled
-from app.store.redrives import Redrive
 from app.store.session import Connection
 
 SAMPLE = 1000

@@ -13,12 +13,11 @@ from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import InputInvalid, Unfiltered
 from app.domain.instants import bounded
 from app.domain.queues import BUILT_IN
-from app.domain.redrive import RedriveState, RedriveVerb
+from app.domain.redrive import Redrive, RedriveState, RedriveVerb
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.engine.redrive.outlook import Forecast, forecast
 from app.store import redrives
-from app.store.redrives import Redrive
 from app.telemetry import log
 
 _MOST_STAGES = 20

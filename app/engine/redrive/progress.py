@@ -6,12 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from app.domain.redrive import OVER, RedriveState
+from app.domain.redrive import OVER, NewError, Redrive, RedriveState
 from app.engine.context import Engine
 from app.engine.redrive.waits import Wait, waits
 from app.store import redrive_items, redrives
-from app.store.redrive_items import NewError
-from app.store.redrives import Redrive
 
 RATE_SECONDS = 60
 

@@ -18,6 +18,7 @@ from app.domain.redrive import (
     Follow,
     NextStage,
     RateAllowance,
+    Redrive,
     RedriveState,
     RedriveVerb,
     Send,
@@ -31,7 +32,6 @@ from app.engine.redrive.act import SINGLE_BATCH, Done, act
 from app.engine.redrive.verbs import next_stage, stage_state
 from app.store import audit, redrive_items, redrives
 from app.store.audit import Entry
-from app.store.redrives import Redrive
 from app.store.session import Connection
 from app.telemetry import log
 from app.telemetry.events import EventName

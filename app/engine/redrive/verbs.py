@@ -13,12 +13,11 @@ from uuid import UUID
 
 from app.domain.errors import IllegalMove
 from app.domain.queues import MAINTENANCE
-from app.domain.redrive import ACTIVE, OVER, RedriveState
+from app.domain.redrive import ACTIVE, OVER, Redrive, RedriveState
 from app.engine.context import Engine
 from app.engine.operate import Who
 from app.store import audit, redrives
 from app.store.audit import Entry
-from app.store.redrives import Redrive
 from app.telemetry import log
 
 _Change = Callable[[Redrive, datetime], dict[str, Any]]

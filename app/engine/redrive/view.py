@@ -7,11 +7,10 @@ from uuid import UUID
 
 from app.domain.errors import RedriveNotFound
 from app.domain.page import Page
+from app.domain.redrive import Item, Redrive
 from app.engine.context import Engine
 from app.store import redrive_items, redrives
 from app.store.ids import find_id
-from app.store.redrive_items import Item
-from app.store.redrives import Redrive
 
 
 def get(engine: Engine, redrive_id: UUID) -> Redrive:

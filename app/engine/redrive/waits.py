@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.domain.redrive import ACTIVE, RedriveState
+from app.domain.redrive import ACTIVE, Redrive, RedriveState
 from app.domain.states import BreakerState
 from app.engine.context import Engine
 from app.store import redrive_forecast as facts
 from app.store import redrive_waits, redrives
 from app.store.redrive_waits import Waiting
-from app.store.redrives import Redrive
 from app.store.session import Connection
 
 MOST = 10_000

@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from app.domain.notifications import Notice, NotificationKind
-from app.domain.staleness import Health, Why
+from app.domain.staleness import Health, Why, WorkflowStaleness
 from app.domain.states import DeadReason
 from app.engine.context import Engine
 from app.engine.dead_letter_workflows import Cause, Letters, log_taken, take_out
@@ -25,7 +25,6 @@ from app.engine.sweeps.batches import passed_over
 from app.store import staleness
 from app.store.failures import DecidedDeath
 from app.store.session import NOT_NOW, Connection
-from app.store.staleness import WorkflowStaleness
 from app.store.sweep_lock import alone
 from app.telemetry import log
 from app.telemetry.metrics import TIME_UNTIL_STALE
