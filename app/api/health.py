@@ -39,7 +39,7 @@ class Ready(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class Readiness:
     """Whether the service can do its work, and what was looked at."""
 
     ready: bool
@@ -69,11 +69,11 @@ def check_readiness(request: Request, engine: EngineOf) -> Response:
     return answer({"ready": health.ready}, 200 if health.ready else 503)
 
 
-@router.get("/health", response_model=Health, summary="What is missing?", responses=openapi.EVERYWHERE)
+@router.get("/health", response_model=Readiness, summary="What is missing?", responses=openapi.EVERYWHERE)
 def show_health(request: Request, engine: EngineOf, caller: QueueReader) -> Response:
     """Say what was looked at, and what of it is not as it must be."""
     health = _looked(request, engine)
-    return answer(health if sees_servers(request) else Health(health.ready, [*map(_plain, health.checks)]))
+    return answer(health if sees_servers(request) else Readiness(health.ready, [*map(_plain, health.checks)]))
 
 
 def _plain(check: Check) -> Check:
@@ -82,8 +82,8 @@ def _plain(check: Check) -> Check:
     return replace(check, message="is not as it must be; operators are told why") if hides else check
 
 
-def _looked(request: Request, engine: Engine) -> Health:
+def _looked(request: Request, engine: Engine) -> Readiness:
     # A check takes seconds while a server is away: requests that come meanwhile get the previous result.
     last: LastLook[list[Check]] = request.app.state.last_checks
     results = last.get(lambda: checks(engine), waits=False)
-    return Health(all(check.ok for check in results), results)
+    return Readiness(all(check.ok for check in results), results)

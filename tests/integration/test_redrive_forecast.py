@@ -13,7 +13,7 @@ from app.engine import operate, redrive
 from app.engine.breakers import open_breaker
 from app.engine.operate import Who, claim_letter, requeue_letter
 from app.engine.pauses import pause_queue
-from app.engine.redrive import Check, Forecast, Options, outlook
+from app.engine.redrive import Forecast, ForecastCheck, Options, outlook
 from app.engine.redrive import run as running
 from app.engine.sweeps.redrive import redrive as sweep
 from remand import PermanentError
@@ -37,7 +37,7 @@ def told(harness: Harness, **options: Any) -> Forecast:
     return made.forecast
 
 
-def check(forecast: Forecast, name: str) -> Check:
+def check(forecast: Forecast, name: str) -> ForecastCheck:
     return next(one for one in forecast.checks if one.name == name)
 
 

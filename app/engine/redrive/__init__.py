@@ -4,7 +4,7 @@ A redrive is a durable order in Postgres. The verbs here only change the order; 
 carries it out, batch by batch. A crash on the way leaves nothing half done.
 """
 
-from app.engine.redrive.outlook import Check, Forecast, GroupShare, forecast
+from app.engine.redrive.outlook import Forecast, ForecastCheck, GroupShare, forecast
 from app.engine.redrive.plan import Options, Plan, plan
 from app.engine.redrive.progress import Progress, progress
 from app.engine.redrive.verbs import cancel, pause, resume, start
@@ -12,8 +12,8 @@ from app.engine.redrive.view import find, get, items_page, list_page
 from app.engine.redrive.waits import Wait
 
 __all__ = [
-    "Check",
     "Forecast",
+    "ForecastCheck",
     "GroupShare",
     "Options",
     "Plan",

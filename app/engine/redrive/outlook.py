@@ -37,7 +37,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ForecastCheck:
     """One question asked of every letter, or of a sample."""
 
     name: str
@@ -79,7 +79,7 @@ class Forecast:
     letters: int
     sampled: int
     """Letters whose input and workflow were looked at; less than `letters`: a sample."""
-    checks: tuple[Check, ...]
+    checks: tuple[ForecastCheck, ...]
     groups: tuple[GroupShare, ...]
     """The largest groups of the set."""
     more_groups: int
@@ -147,13 +147,13 @@ def _largest(kinds: Iterable[Kind]) -> dict[UUID, tuple[int, Kind]]:
     return dict(sorted(counts.items(), key=lambda entry: -entry[1][0]))
 
 
-def _closed(kinds: Sequence[Kind], letters: int) -> Check:
+def _closed(kinds: Sequence[Kind], letters: int) -> ForecastCheck:
     examples = [Example(kind.closed_example, "closed by now") for kind in kinds if kind.closed_example]
     against = sum(kind.closed for kind in kinds)
     return _check("open", "is it still open?", letters, against, examples)
 
 
-def _claimed(redrive: Redrive, kinds: Sequence[Kind], letters: int) -> Check:
+def _claimed(redrive: Redrive, kinds: Sequence[Kind], letters: int) -> ForecastCheck:
     why = "claimed by somebody else: " + (
         "sent all the same" if redrive.include_claimed else "will be skipped"
     )
@@ -162,7 +162,7 @@ def _claimed(redrive: Redrive, kinds: Sequence[Kind], letters: int) -> Check:
     return _check("unclaimed", "is nobody else at it?", letters, against, examples)
 
 
-def _elsewhere(connection: Connection, redrive_id: UUID, letters: int) -> Check:
+def _elsewhere(connection: Connection, redrive_id: UUID, letters: int) -> ForecastCheck:
     others = facts.elsewhere(connection, redrive_id)
     examples = [
         Example(other.example, f"redrive {other.redrive_id}, started by {other.by}, has it ({other.state})")
@@ -173,7 +173,7 @@ def _elsewhere(connection: Connection, redrive_id: UUID, letters: int) -> Check:
     )
 
 
-def _of_templates(connection: Connection, kinds: Sequence[Kind], letters: int) -> tuple[Check, ...]:
+def _of_templates(connection: Connection, kinds: Sequence[Kind], letters: int) -> tuple[ForecastCheck, ...]:
     newest = facts.newest_versions(connection)
     gated = facts.gated_steps(connection)
     paused = facts.paused_templates(connection)
@@ -201,7 +201,7 @@ def _of_templates(connection: Connection, kinds: Sequence[Kind], letters: int) -
 
 def _queues(
     engine: Engine, connection: Connection, redrive: Redrive, kinds: Sequence[Kind], letters: int
-) -> Check:
+) -> ForecastCheck:
     queue_of = {id(kind): redrive.queue or kind.queue for kind in kinds}
     since = engine.now(connection) - timedelta(seconds=engine.settings.worker_silent_after_seconds)
     at_rest = facts.queues_at_rest(connection, sorted(set(queue_of.values())), since)
@@ -209,7 +209,7 @@ def _queues(
     return _by_kind("queue", "does a live worker take from its queue?", letters, unheard)
 
 
-def _of_workflows(engine: Engine, seen: Sequence[Sampled]) -> tuple[Check, ...]:
+def _of_workflows(engine: Engine, seen: Sequence[Sampled]) -> tuple[ForecastCheck, ...]:
     gone = [Example(letter.letter_id, "its workflow is no longer there") for letter in seen if letter.gone]
     held = [Example(letter.letter_id, "its workflow is paused") for letter in seen if letter.paused]
     taken = [
@@ -242,10 +242,10 @@ def _invalid(engine: Engine, letter: Sampled) -> str | None:
     return None
 
 
-def _by_kind(name: str, question: str, letters: int, against: Sequence[tuple[Kind, str]]) -> Check:
+def _by_kind(name: str, question: str, letters: int, against: Sequence[tuple[Kind, str]]) -> ForecastCheck:
     examples = [Example(kind.example, why) for kind, why in against]
     return _check(name, question, letters, sum(kind.letters for kind, _ in against), examples)
 
 
-def _check(name: str, question: str, asked: int, against: int, examples: Sequence[Example]) -> Check:
-    return Check(name, question, asked, against, tuple(examples[:_EXAMPLES]))
+def _check(name: str, question: str, asked: int, against: int, examples: Sequence[Example]) -> ForecastCheck:
+    return ForecastCheck(name, question, asked, against, tuple(examples[:_EXAMPLES]))
