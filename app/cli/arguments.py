@@ -15,13 +15,13 @@ from app.domain.errors import DurationInvalid, InputInvalid, InstantInvalid
 from app.domain.instants import EARLIEST, read_instant
 
 
-def read_json(given: str, what: str) -> Any:
+def read_json(typed: str, what: str) -> Any:
     """Return the JSON that an option holds: the text itself, `@FILE`, or `-` for standard input.
 
     Raises:
         InputInvalid: there is no such file, or it is not JSON; says where.
     """
-    text, place = _text(given, what)
+    text, place = _text(typed, what)
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -33,58 +33,58 @@ def read_json(given: str, what: str) -> Any:
         raise InputInvalid(f"the {what}{place} is not JSON: {error}") from None
 
 
-def _text(given: str, what: str) -> tuple[str, str]:
-    if given != "-" and not given.startswith("@"):
-        return given, ""
-    place = " from standard input" if given == "-" else f" in {given[1:]}"
+def _text(typed: str, what: str) -> tuple[str, str]:
+    if typed != "-" and not typed.startswith("@"):
+        return typed, ""
+    place = " from standard input" if typed == "-" else f" in {typed[1:]}"
     try:
         # Some editors put a byte order mark before UTF-8 text; it is no part of the text.
-        return read_bytes(given.removeprefix("@"), what).decode("utf-8-sig"), place
+        return read_bytes(typed.removeprefix("@"), what).decode("utf-8-sig"), place
     except UnicodeDecodeError:
         raise InputInvalid(f"the {what}{place} is not UTF-8 text") from None
 
 
-def read_bytes(given: str, what: str) -> bytes:
+def read_bytes(typed: str, what: str) -> bytes:
     """Return what a file holds, or standard input for "-", whatever the locale takes its encoding for.
 
     Raises:
         InputInvalid: there is no such file.
     """
-    if given == "-":
+    if typed == "-":
         return sys.stdin.buffer.read()
     try:
-        return Path(given).read_bytes()
+        return Path(typed).read_bytes()
     except OSError as error:
-        raise InputInvalid(f"the {what} cannot be read from {given}: {error.strerror}") from None
+        raise InputInvalid(f"the {what} cannot be read from {typed}: {error.strerror}") from None
 
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def read_seconds(given: str) -> float:
+def read_seconds(typed: str) -> float:
     """Return the seconds of a duration such as "30m".
 
     Raises:
         typer.BadParameter: it is none, or out of bounds.
     """
     try:
-        return durations.read_seconds(given)
+        return durations.read_seconds(typed)
     except DurationInvalid as error:
         raise typer.BadParameter(error.message) from None
 
 
-def read_since(given: str, now: datetime) -> datetime:
+def read_since(typed: str, now: datetime) -> datetime:
     """Return the instant that "2h" (ago), "2026-11-27" or "2026-11-27T08:00" means; without a zone it is UTC.
 
     Raises:
         typer.BadParameter: it means none.
     """
     try:
-        if durations.is_duration(given):
-            ago = durations.read_seconds(given, longest=durations.CENTURY_SECONDS)
+        if durations.is_duration(typed):
+            ago = durations.read_seconds(typed, longest=durations.CENTURY_SECONDS)
             return max(EARLIEST, now - timedelta(seconds=ago))
-        return read_instant(given, naive_is_utc=True)
+        return read_instant(typed, naive_is_utc=True)
     except DurationInvalid as error:
         raise typer.BadParameter(error.message) from None
     except InstantInvalid as error:

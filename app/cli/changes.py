@@ -35,16 +35,16 @@ class Changes:
         return sorted(changed)
 
     def _look(self) -> dict[Path, tuple[int, int]]:
-        found: dict[Path, tuple[int, int]] = {}
+        looks: dict[Path, tuple[int, int]] = {}
         for path in self._files():
             try:
                 status = path.stat()
             except OSError:  # the file was removed while we looked: that is a change, too
                 continue
-            found[path] = (status.st_mtime_ns, status.st_size)
-            if len(found) >= _MOST_FILES:
+            looks[path] = (status.st_mtime_ns, status.st_size)
+            if len(looks) >= _MOST_FILES:
                 break
-        return found
+        return looks
 
     def _files(self) -> Iterator[Path]:
         for root, suffixes in self._roots:
@@ -52,5 +52,7 @@ class Changes:
                 yield root
                 continue
             for place, folders, names in os.walk(root):
-                folders[:] = [one for one in folders if one not in _PASSED_OVER and not one.startswith(".")]
+                folders[:] = [
+                    folder for folder in folders if folder not in _PASSED_OVER and not folder.startswith(".")
+                ]
                 yield from (Path(place, name) for name in names if Path(name).suffix in suffixes)

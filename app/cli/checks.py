@@ -37,7 +37,9 @@ def check_rules(cli: Cli) -> list[Finding]:
     except ConfigInvalid as error:
         return [_failed("rules", str(problem), error.hint) for problem in error.problems]
     todo = "no exception will match it: write the name that the class has itself"
-    unknown = [Finding("rules", "warn", str(one), todo) for one in unknown_classes(layers)]
+    unknown = [
+        Finding("rules", "warn", str(unknown_class), todo) for unknown_class in unknown_classes(layers)
+    ]
     count = sum(len(rules) for _, rules in layers)
     return unknown or [Finding("rules", "ok", f"{count} of your own" if count else "none of your own")]
 
@@ -55,10 +57,10 @@ def check_database(cli: Cli) -> Finding:
     """Say whether Postgres answers, is new enough, stores every text and takes writes."""
     url = shown(str(cli.settings.database_url))
     try:
-        found = suitability.check_writable(cli.unchecked.database)
+        fitness = suitability.check_writable(cli.unchecked.database)
     except RemandError as error:
         return _failed("database", error.message, error.hint)
-    return Finding("database", "ok", f"PostgreSQL {found.version} at {url}", is_environment=True)
+    return Finding("database", "ok", f"PostgreSQL {fitness.version} at {url}", is_environment=True)
 
 
 def check_schema(cli: Cli) -> Finding:

@@ -43,8 +43,8 @@ def port_for(host: str, wanted: int, *, exactly: bool) -> int:
     for port in (wanted, 0):
         try:
             with socket.create_server((host, port), family=_family(host)) as door:
-                found: int = door.getsockname()[1]
-                return found
+                free_port: int = door.getsockname()[1]
+                return free_port
         except OSError as error:
             if exactly or port == 0:
                 raise AddressTaken(

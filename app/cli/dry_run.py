@@ -27,20 +27,20 @@ def _told(shown: Preview) -> list[RenderableType]:
                       state(shown.after))
     ]  # fmt: skip
     if shown.changes:
-        rows = [(one.step, state(one.before), state(one.after)) for one in shown.changes]
+        rows = [(change.step, state(change.before), state(change.after)) for change in shown.changes]
         lines.append(table("step", "now", "then", rows=rows))
     lines += [Text(text) for text in _further(shown)]
     return lines
 
 
 def _further(shown: Preview) -> list[str]:
-    told = []
+    lines = []
     if shown.runs_again:
-        told.append(f"would run: {', '.join(shown.runs_again)}")
+        lines.append(f"would run: {', '.join(shown.runs_again)}")
     if shown.then:
-        told.append(f"if that goes well: {', '.join(shown.then)}")
+        lines.append(f"if that goes well: {', '.join(shown.then)}")
     if shown.closes_letter is not None:
-        told.append(f"closes dead letter {short(shown.closes_letter)} as {shown.closed_as}")
+        lines.append(f"closes dead letter {short(shown.closes_letter)} as {shown.closed_as}")
     if shown.opens_letter is not None:
-        told.append(f"opens dead letter {short(shown.opens_letter)}")
-    return told
+        lines.append(f"opens dead letter {short(shown.opens_letter)}")
+    return lines

@@ -23,7 +23,11 @@ def filter_of(of: type[Any], *, but: Sequence[str] = (), all: str = "") -> Calla
 
     `all`: the help of an option that takes a filter's usual restriction away; empty: there is none.
     """
-    asked = [one for one in questions(of) if one.field not in but and not _is_in_a_reference(of, one)]
+    asked = [
+        question
+        for question in questions(of)
+        if question.field not in but and not _is_in_a_reference(of, question)
+    ]
     usual = next((question.field for question in questions(of) if question.is_many and question.default), "")
 
     def make(cli: Cli, **typed: Any) -> Any:
@@ -36,7 +40,7 @@ def filter_of(of: type[Any], *, but: Sequence[str] = (), all: str = "") -> Calla
     options = [_option(question) for question in asked]
     if all:
         # Beside the option whose default it takes away, where there is one.
-        place = next((place for place, one in enumerate(asked, 1) if one.field == usual), 0)
+        place = next((place for place, question in enumerate(asked, 1) if question.field == usual), 0)
         options.insert(place, _parameter("all", bool, "--all", all, default=False))
     cli = inspect.Parameter("cli", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Cli)
     make.__signature__ = inspect.Signature([cli, *options])  # type: ignore[attr-defined]

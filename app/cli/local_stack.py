@@ -162,7 +162,7 @@ class LocalStack:
             self._processes.check()
             ours = {f"{name}-{os.getpid()}" for name in self._processes.pids()}
             live = live_workers(self.runtime.engine)
-            if sum(one.hostname.partition("@")[0] in ours for one in live) >= wanted:
+            if sum(worker.hostname.partition("@")[0] in ours for worker in live) >= wanted:
                 return True
             time.sleep(_LOOK_SECONDS)
         return False

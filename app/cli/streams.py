@@ -93,8 +93,8 @@ def take_over() -> None:
     sys.stderr = _made(_Aside, sys.stderr, 2)
 
 
-def _made(kind: type[io.TextIOWrapper], given: TextIO | None, number: int) -> io.TextIOWrapper:
-    encoding = given.encoding if given is not None else "utf-8"
+def _made(kind: type[io.TextIOWrapper], stream: TextIO | None, number: int) -> io.TextIOWrapper:
+    encoding = stream.encoding if stream is not None else "utf-8"
     raw = io.FileIO(number, "w", closefd=False)
     is_terminal = os.isatty(number)
     return kind(

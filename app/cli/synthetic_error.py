@@ -52,11 +52,11 @@ def class_named(name: str, bases: Sequence[str]) -> type[BaseException]:
         raise typer.BadParameter(f"{name!r} is no name of a class, such as requests.exceptions.HTTPError")
     module, _, own = name.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module or "builtins"), own, None)
+        kind = getattr(importlib.import_module(module or "builtins"), own, None)
     except ImportError:
-        found = None
-    if isinstance(found, type) and issubclass(found, BaseException):
-        return found
+        kind = None
+    if isinstance(kind, type) and issubclass(kind, BaseException):
+        return kind
     above = tuple(class_named(base, ()) for base in bases) or (_NotInstalled,)
     return type(own, above, {"__module__": module or "__main__", "__qualname__": own})
 
@@ -67,21 +67,23 @@ class _NotInstalled(Exception):
 
 def not_installed(exception: BaseException) -> list[str]:
     """Return the names of its classes, and of its cause's, of which nothing but the name is known."""
-    chain = [one for one in (exception, exception.__cause__) if one is not None]
-    return [_full_name(type(one)) for one in chain if isinstance(one, _NotInstalled)]
+    chain = [link for link in (exception, exception.__cause__) if link is not None]
+    return [_full_name(type(link)) for link in chain if isinstance(link, _NotInstalled)]
 
 
 def nearest_name(name: str) -> str | None:
     """Return the exception that a name is almost that of, among Python's own or in its module."""
     module, _, own = name.rpartition(".")
-    found = sys.modules.get(module or "builtins")
-    close = get_close_matches(own, _exceptions(found), n=1, cutoff=0.75)
+    namespace = sys.modules.get(module or "builtins")
+    close = get_close_matches(own, _exceptions(namespace), n=1, cutoff=0.75)
     return ".".join([*([module] if module else []), close[0]]) if close else None
 
 
 def _exceptions(module: ModuleType | None) -> list[str]:
     named = vars(module) if module is not None else {}
-    return [name for name, one in named.items() if isinstance(one, type) and issubclass(one, BaseException)]
+    return [
+        name for name, value in named.items() if isinstance(value, type) and issubclass(value, BaseException)
+    ]
 
 
 def _full_name(kind: type) -> str:
@@ -111,17 +113,17 @@ def _set(holder: Any, path: Sequence[str], value: Any) -> None:
         raise typer.BadParameter(f"attribute {first!r} cannot be set: {error}") from None
 
 
-def read_pairs(given: Sequence[str], option: str) -> dict[str, str]:
+def read_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """Return NAME=VALUE options as a mapping.
 
     Raises:
         typer.BadParameter: one has no "=".
     """
     pairs = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    for text in texts:
+        name, equals, value = text.partition("=")
         if not equals or not name:
-            raise typer.BadParameter(f"{option} {one!r} is not NAME=VALUE")
+            raise typer.BadParameter(f"{option} {text!r} is not NAME=VALUE")
         pairs[name] = value
     return pairs
 
@@ -143,8 +145,8 @@ def read_traceback(text: str) -> tuple[str, str]:
     lines = [line for line in text.splitlines() if line.strip()]
     frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
     for number in range((frames[-1] if frames else -1) + 1, len(lines)):
-        found = _LAST_LINE.match(lines[number])
-        if found:
+        match = _LAST_LINE.match(lines[number])
+        if match:
             rest = lines[number + 1 :]
-            return found["name"], "\n".join([found["message"] or "", *rest]).strip()
+            return match["name"], "\n".join([match["message"] or "", *rest]).strip()
     raise typer.BadParameter("there is no line `module.Class: message` at the end of this text")

@@ -39,7 +39,7 @@ class Done:
     key: tuple[Any, ...]
     value: Any
     """What the engine's function returned."""
-    given: dict[str, Any]
+    arguments: dict[str, Any]
     """The arguments, and who decided, `by`."""
 
 
@@ -69,20 +69,22 @@ def _command(
 ) -> Callable[..., None]:
     def command(cli: Cli, **typed: Any) -> None:
         dry_run, who = typed.pop("dry_run", False), cli.who(typed.pop("by", None), typed.pop("reason", None))
-        given = _given(verb, typed)
+        arguments = _given(verb, typed)
         target = find(cli, *(typed[name] for name, _ in takes))
         if dry_run and target.workflow_id is not None:
-            answer_dry_run(cli, target.workflow_id, lambda engine: verb.act(engine, target.key, who, given))
+            answer_dry_run(
+                cli, target.workflow_id, lambda engine: verb.act(engine, target.key, who, arguments)
+            )
         else:
-            value = verb.act(cli.engine, target.key, who, given)
-            answer(cli, Done(verb, target.key, value, {**given, "by": who.by}))
+            value = verb.act(cli.engine, target.key, who, arguments)
+            answer(cli, Done(verb, target.key, value, {**arguments, "by": who.by}))
 
     command.__doc__ = verb.about
     command.__module__ = find.__module__
     parameters = [*(parameter(name, annotation) for name, annotation in takes), *parameters_of(verb)]
     first = inspect.Parameter("cli", inspect.Parameter.POSITIONAL_ONLY, annotation=Cli)
     command.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
 
 

@@ -26,7 +26,7 @@ from app.cli.verbs import VERBS, all_exits, flowed
 
 FILE = Path(__file__).with_name("words.json")
 
-_BUILT_IN: Mapping[str, type] = {one.__name__: one for one in (str, int, float, bool, Path)}
+_BUILT_IN: Mapping[str, type] = {kind.__name__: kind for kind in (str, int, float, bool, Path)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +49,29 @@ def catalogue() -> dict[str, Any]:
 @cache
 def from_table(group: str) -> dict[str, Any]:
     """Return the commands of a group that are made of the table of verbs, as they would be recorded."""
-    told = catalogue()["groups"].get(group, {}).get("verbs")
-    if told is None:
+    table_of = catalogue()["groups"].get(group, {}).get("verbs")
+    if table_of is None:
         return {}
     from app.cli import verb_words as table
 
     return {
         f"{group} {verb.command}": {
-            "module": told["module"],
+            "module": table_of["module"],
             "about": flowed(verb.about),
             "examples": table.examples_of(verb),
             "exits": all_exits(table.exits_of(verb)),
             "parameters": [
-                *told["takes"],
+                *table_of["takes"],
                 *(recorded(parameter, parameter.annotation) for parameter in table.parameters_of(verb)),
             ],
         }
-        for verb in table.made_of(told["noun"])
+        for verb in table.made_of(table_of["noun"])
     }
 
 
 def every_command() -> dict[str, Any]:
     """Return all commands, by path: those that are recorded, and those of the table of verbs."""
-    made = {path: told for group in catalogue()["groups"] for path, told in from_table(group).items()}
+    made = {path: words for group in catalogue()["groups"] for path, words in from_table(group).items()}
     return {**catalogue()["commands"], **made}
 
 
@@ -86,8 +86,8 @@ class Words(Mapping[str, Any]):
 
     def _of_level(self, by_path: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            name: told
-            for path, told in by_path.items()
+            name: words
+            for path, words in by_path.items()
             for name in [path.removeprefix(self.prefix)]
             if path.startswith(self.prefix) and " " not in name
         }
@@ -113,8 +113,8 @@ class Words(Mapping[str, Any]):
     def lines(self) -> list[tuple[str, str, str]]:
         """Return panel, name and first sentence of each."""
         return [
-            (told.get("panel") or "Commands", name, _first_sentence(told["about"]))
-            for name, told in [*self.commands.items(), *self.verbs.items(), *self.groups.items()]
+            (words.get("panel") or "Commands", name, _first_sentence(words["about"]))
+            for name, words in [*self.commands.items(), *self.verbs.items(), *self.groups.items()]
         ]
 
 
@@ -150,51 +150,51 @@ class Level(TyperGroup):
 class _Command(TyperCommand):
     """A command whose help ends with its examples and exit codes, a line each."""
 
-    told: Mapping[str, Any]
+    words: Mapping[str, Any]
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
-        told = self.told
+        words = self.words
         with formatter.section("Examples"):
-            for example in told["examples"]:
+            for example in words["examples"]:
                 formatter.write(f"{' ' * formatter.current_indent}{example}\n")
         with formatter.section("Exit codes"):
-            formatter.write_text(" · ".join(f"{code} {meaning}" for code, meaning in told["exits"].items()))
+            formatter.write_text(" · ".join(f"{code} {meaning}" for code, meaning in words["exits"].items()))
 
 
-def _made(name: str, path: str, told: Mapping[str, Any]) -> Any:
+def _made(name: str, path: str, words: Mapping[str, Any]) -> Any:
     def command(ctx: typer.Context, json: bool, config: Path | None, **arguments: Any) -> None:
         from app.cli.context import run_verb
         from app.telemetry import configure_logging_late
 
-        importlib.import_module(told["module"])
-        given = ctx.obj if isinstance(ctx.obj, GlobalOptions) else GlobalOptions()
-        if given.owns_process:
+        importlib.import_module(words["module"])
+        options = ctx.obj if isinstance(ctx.obj, GlobalOptions) else GlobalOptions()
+        if options.owns_process:
             # The answer says what happened; log lines of the engine appear only when something is wrong.
             configure_logging_late("WARNING")
-        run_verb(VERBS[path].function, json or given.json, config or given.config, arguments)
+        run_verb(VERBS[path].function, json or options.json, config or options.config, arguments)
 
     parameters = [
         inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
-        *(replayed(one) for one in told["parameters"]),
+        *(replayed(parameter) for parameter in words["parameters"]),
         *OF_EVERY_COMMAND,
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    info = CommandInfo(name=name, cls=_Command, callback=command, help=told["about"])
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    info = CommandInfo(name=name, cls=_Command, callback=command, help=words["about"])
     made: Any = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
-    made.told = told
+    made.words = words
     return made
 
 
-def replayed(told: Mapping[str, Any]) -> inspect.Parameter:
+def replayed(words: Mapping[str, Any]) -> inspect.Parameter:
     """Return the parameter that `recorded` wrote down."""
-    make: Any = typer.Argument if told["kind"] == "argument" else typer.Option
-    info = make(*told["declarations"], **told["more"])
+    make: Any = typer.Argument if words["kind"] == "argument" else typer.Option
+    info = make(*words["declarations"], **words["more"])
     return inspect.Parameter(
-        told["name"],
+        words["name"],
         inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[_type(told["type"]), info],
-        default=told.get("default", inspect.Parameter.empty),
+        annotation=Annotated[_type(words["type"]), info],
+        default=words.get("default", inspect.Parameter.empty),
     )
 
 
@@ -207,8 +207,12 @@ def recorded(parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:
     blank = vars(typer.Option() if is_option else typer.Argument())
     more = {name: value for name, value in vars(info).items() if value != blank[name]}
     # Within `Annotated` the first flag takes the place of a default.
-    declarations = [one for one in (more.pop("default", None), *more.pop("param_decls", ())) if one]
-    told = {
+    declarations = [
+        declaration
+        for declaration in (more.pop("default", None), *more.pop("param_decls", ()))
+        if declaration
+    ]
+    words = {
         "name": parameter.name,
         "kind": "option" if is_option else "argument",
         "type": _type_name(kind),
@@ -216,8 +220,8 @@ def recorded(parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:
         "more": more,
     }
     if parameter.default is not inspect.Parameter.empty:
-        told["default"] = _plain(parameter.default)
-    return told
+        words["default"] = _plain(parameter.default)
+    return words
 
 
 def _plain(value: Any) -> Any:
@@ -225,9 +229,9 @@ def _plain(value: Any) -> Any:
 
 
 def _type_name(kind: Any) -> str:
-    origin, inner = get_origin(kind), [one for one in get_args(kind) if one is not NoneType]
+    origin, inner = get_origin(kind), [argument for argument in get_args(kind) if argument is not NoneType]
     if origin in {list, tuple}:
-        return f"{origin.__name__}[{', '.join(_type_name(one) for one in inner)}]"
+        return f"{origin.__name__}[{', '.join(_type_name(part) for part in inner)}]"
     if origin in {Union, UnionType}:
         assert len(inner) == 1, f"of {kind} only one can be recorded"
         return f"{_type_name(inner[0])}?"
@@ -240,7 +244,7 @@ def _type(name: str) -> Any:
     if name.startswith("list["):
         return list[_type(name[5:-1])]  # type: ignore[misc]  # made at run time
     if name.startswith("tuple["):
-        return tuple[tuple(_type(one) for one in name[6:-1].split(", "))]  # type: ignore[misc]  # as above
+        return tuple[tuple(_type(part) for part in name[6:-1].split(", "))]  # type: ignore[misc]  # as above
     if name in _BUILT_IN:
         return _BUILT_IN[name]
     module, _, attribute = name.partition(":")

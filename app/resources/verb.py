@@ -84,7 +84,7 @@ class Verb:
     task: str = ""
     """The Celery task and the method of the client, which have one name; empty: there is none."""
 
-    def act(self, engine: Any, key: tuple[Any, ...], who: Any, given: Mapping[str, Any]) -> Any:
+    def act(self, engine: Any, key: tuple[Any, ...], who: Any, arguments: Mapping[str, Any]) -> Any:
         """Do it.
 
         Raises:
@@ -93,9 +93,9 @@ class Verb:
         """
         self._check_reason(who)
         values = {
-            argument.of_engine: argument.checked(given[argument.name])
+            argument.of_engine: argument.checked(arguments[argument.name])
             for argument in self.arguments
-            if argument.name in given
+            if argument.name in arguments
         }
         return self.function(engine, *key, who=who, **values)
 

@@ -78,9 +78,9 @@ def status_(
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many runs.")] = 10,
 ) -> None:
     """Show what the archive holds, by period, and what was moved last."""
-    found = status(cli.database, limit)
-    older = [next_steps(command("remand archive runs"))] if len(found.runs) == limit else []
-    cli.out.answer(found, *_status(found), *older)
+    archive = status(cli.database, limit)
+    older = [next_steps(command("remand archive runs"))] if len(archive.runs) == limit else []
+    cli.out.answer(archive, *_status(archive), *older)
 
 
 @GROUP.verb("runs", examples=("remand archive runs", "remand archive runs --limit 500 --json"))
@@ -117,7 +117,7 @@ def restore_(
     if period:
         done = restore_period(cli.engine, period, who)
     else:
-        done = restore(cli.engine, [find_workflow(cli.database, one).id for one in workflow or ()], who)
+        done = restore(cli.engine, [find_workflow(cli.database, typed).id for typed in workflow or ()], who)
     cli.out.answer(done, _restored(done))
 
 
@@ -145,9 +145,11 @@ def export_(
     A directory that has a period's name is complete: it gets its name last.
     """
     who = cli.who(by, None)
-    done = [export(cli.engine, one, to, who) for one in period or unexported(cli.engine)]
+    done = [export(cli.engine, name, to, who) for name in period or unexported(cli.engine)]
     cli.out.answer_page(
-        Page.whole(done), *(_exported(one) for one in done), *([] if done else ["nothing to export"])
+        Page.whole(done),
+        *(_exported(exported) for exported in done),
+        *([] if done else ["nothing to export"]),
     )
 
 
@@ -173,8 +175,8 @@ def drop_(
     )
 
 
-def _exported(one: Exported) -> str:
-    return f"period {one.period}: {counted(one.workflows, 'workflow')} written to {one.place}"
+def _exported(exported: Exported) -> str:
+    return f"period {exported.period}: {counted(exported.workflows, 'workflow')} written to {exported.place}"
 
 
 def _fields(swept: ArchiveResult) -> dict[str, object]:
@@ -187,55 +189,62 @@ def _planned(planned: Sequence[Planned]) -> list[RenderableType]:
     shown = table(
         "period", "from", "until", "what becomes of it", "would go", "would stay",
         rows=[
-            (one.period, _day(one.starts_at), _day(one.ends_at), _WAYS[one.way], str(one.go), _staying(one))
-            for one in planned
+            (
+                period.period,
+                _day(period.starts_at),
+                _day(period.ends_at),
+                _WAYS[period.way],
+                str(period.go),
+                _staying(period),
+            )
+            for period in planned
         ],
     )  # fmt: skip
     return [shown, next_steps(command("remand archive run"))]
 
 
-def _staying(one: Planned) -> str:
-    return ", ".join(f"{count} {_STAYS[why]}" for why, count in one.stay.items())
+def _staying(period: Planned) -> str:
+    return ", ".join(f"{count} {_STAYS[why]}" for why, count in period.stay.items())
 
 
 def _swept(swept: ArchiveResult) -> list[RenderableType]:
     if not swept.is_alone:
         return ["another run is under way: it does what there is to do"]
-    told = f"{counted(swept.workflows, 'workflow')} archived"
+    summary = f"{counted(swept.workflows, 'workflow')} archived"
     if swept.periods:
-        told += f", {counted(swept.periods, 'period')} as a whole"
+        summary += f", {counted(swept.periods, 'period')} as a whole"
     if swept.stayed:
-        told += f", {counted(swept.stayed, 'workflow')} stayed live"
+        summary += f", {counted(swept.stayed, 'workflow')} stayed live"
     left = [
         Text(f"period {name} was not taken: {_DEFERRED[why]}", "yellow")
         for name, why in swept.deferred.items()
     ]
     if swept.is_finished:
-        return [told, *left, *([next_steps(command("remand archive run"))] if left else [])]
-    return [told, *left, "its time is over and more is left", next_steps(command("remand archive run"))]
+        return [summary, *left, *([next_steps(command("remand archive run"))] if left else [])]
+    return [summary, *left, "its time is over and more is left", next_steps(command("remand archive run"))]
 
 
-def _status(found: ArchiveStatus) -> list[RenderableType]:
+def _status(archive: ArchiveStatus) -> list[RenderableType]:
     held = table(
         "period", "from", "until", "workflows", "steps", "size", "came", "exported", "verified",
         rows=[
             (
-                one.period,
-                _day(one.starts_at),
-                _day(one.ends_at),
-                str(one.workflows),
-                str(one.steps),
-                size(one.bytes),
-                "whole" if one.moved_whole else "in batches",
-                _day(one.exported_at),
-                "yes" if one.verified else Text("not yet", style="yellow"),
+                period.period,
+                _day(period.starts_at),
+                _day(period.ends_at),
+                str(period.workflows),
+                str(period.steps),
+                size(period.bytes),
+                "whole" if period.moved_whole else "in batches",
+                _day(period.exported_at),
+                "yes" if period.verified else Text("not yet", style="yellow"),
             )
-            for one in found.periods
+            for period in archive.periods
         ],
     )  # fmt: skip
-    if not found.runs:
+    if not archive.runs:
         return ["nothing was archived yet", next_steps(command("remand archive run --dry-run"))]
-    return [held, Text(), _runs(found.runs)]
+    return [held, Text(), _runs(archive.runs)]
 
 
 def _runs(moves: Sequence[ArchiveRun]) -> RenderableType:
@@ -244,16 +253,16 @@ def _runs(moves: Sequence[ArchiveRun]) -> RenderableType:
         "when", "what", "period", "how", "workflows", "stayed", "locked", "by",
         rows=[
             (
-                f"{one.ended_at:%Y-%m-%d %H:%M}" if (at - one.ended_at).days else f"{one.ended_at:%H:%M:%S}",
-                one.kind,
-                one.period,
-                one.path,
-                str(one.workflows),
-                str(one.stayed or ""),
-                "" if one.lock_ms is None else f"{one.lock_ms:.0f} ms",
-                one.by,
+                f"{move.ended_at:{'%Y-%m-%d %H:%M' if (at - move.ended_at).days else '%H:%M:%S'}}",
+                move.kind,
+                move.period,
+                move.path,
+                str(move.workflows),
+                str(move.stayed or ""),
+                "" if move.lock_ms is None else f"{move.lock_ms:.0f} ms",
+                move.by,
             )
-            for one in moves
+            for move in moves
         ],
     )  # fmt: skip
 

@@ -34,19 +34,19 @@ def list_(cli: Cli, asked: AuditFilter, after: After = None, limit: Limit = 50) 
     )
 
 
-def _listing(found: Sequence[Written]) -> RenderableType:
+def _listing(entries: Sequence[Written]) -> RenderableType:
     at = now()
     return table(
         "at", "by", "via", "verb", "subject", "reason",
         rows=[
-            (f"{age(one.at, at)} ago", one.by, one.via, one.verb, _subject(one), one.reason or "")
-            for one in found
+            (f"{age(entry.at, at)} ago", entry.by, entry.via, entry.verb, _subject(entry), entry.reason or "")
+            for entry in entries
         ],
     )  # fmt: skip
 
 
-def _subject(one: Written) -> str:
-    if one.workflow_id is None:
-        return one.subject
+def _subject(entry: Written) -> str:
+    if entry.workflow_id is None:
+        return entry.subject
     # A step's subject is its workflow's id and its name: the end of the id is enough for further commands.
-    return one.subject.replace(str(one.workflow_id), short(one.workflow_id))
+    return entry.subject.replace(str(entry.workflow_id), short(entry.workflow_id))

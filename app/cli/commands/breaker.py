@@ -32,29 +32,29 @@ def list_(
     all: Annotated[bool, typer.Option("--all", help="Dependencies whose breaker never moved, too.")] = False,
 ) -> None:
     """List the circuit breakers that ever moved: where each stands, what it counted and what it holds."""
-    found = breakers.breakers(cli.engine, unmoved=all)
+    listed = breakers.breakers(cli.engine, unmoved=all)
     cli.out.answer_page(
-        Page.whole(found),
-        *([_listing(found)] if found else []),
-        *([] if any(one.is_gating for one in found) else [_all_closed()]),
+        Page.whole(listed),
+        *([_listing(listed)] if listed else []),
+        *([] if any(breaker.is_gating for breaker in listed) else [_all_closed()]),
     )
 
 
-def _listing(found: Sequence[Breaker]) -> RenderableType:
+def _listing(listed: Sequence[Breaker]) -> RenderableType:
     at = now()
     return table(
         "name", "state", "for", "next", "failed", "held", "reason",
         rows=[
             (
-                one.name,
-                state(_stands(one)),
-                age(one.state_since, at),
-                _next(one),
-                f"{one.failures} of {one.attempts}" if one.attempts else "",
-                str(one.held or ""),
-                one.reason or "",
+                breaker.name,
+                state(_stands(breaker)),
+                age(breaker.state_since, at),
+                _next(breaker),
+                f"{breaker.failures} of {breaker.attempts}" if breaker.attempts else "",
+                str(breaker.held or ""),
+                breaker.reason or "",
             )
-            for one in found
+            for breaker in listed
         ],
     )  # fmt: skip
 
@@ -63,48 +63,53 @@ def _all_closed() -> Text:
     return Text.assemble(("all closed", "green"), ": no dependency is held back; --all lists those watched")
 
 
-def _stands(one: Breaker) -> str:
-    return "releasing" if one.is_gating and one.state is BreakerState.CLOSED else str(one.state)
+def _stands(breaker: Breaker) -> str:
+    return "releasing" if breaker.is_gating and breaker.state is BreakerState.CLOSED else str(breaker.state)
 
 
-def _next(one: Breaker) -> str:
-    match one.state:
+def _next(breaker: Breaker) -> str:
+    match breaker.state:
         case BreakerState.OPEN:
-            return "closed by hand" if one.probe_at is None else f"probe {ahead(one.probe_at)}"
+            return "closed by hand" if breaker.probe_at is None else f"probe {ahead(breaker.probe_at)}"
         case BreakerState.HALF_OPEN:
-            return f"{counted(one.passed, 'probe')} out" if one.passed else "a probe, once there is work"
+            return (
+                f"{counted(breaker.passed, 'probe')} out" if breaker.passed else "a probe, once there is work"
+            )
         case BreakerState.CLOSED:
-            return f"{one.release_per_second:g}/s go out" if one.release_per_second else ""
+            return f"{breaker.release_per_second:g}/s go out" if breaker.release_per_second else ""
 
 
 @GROUP.verb("show", exits=(4,), examples=("remand breaker show payments-api",))
 def show(cli: Cli, name: BreakerName) -> None:
     """Show a breaker: its rules, what it counted, what it holds, its last moves with who and why."""
-    one = breakers.show_breaker(cli.engine, name)
+    breaker = breakers.show_breaker(cli.engine, name)
     cli.out.answer(
-        one,
-        _heading(one),
-        *([Text(), _moves(one.moves)] if one.moves else []),
-        *_what_next(one),
+        breaker,
+        _heading(breaker),
+        *([Text(), _moves(breaker.moves)] if breaker.moves else []),
+        *_what_next(breaker),
     )
 
 
-def _heading(one: BreakerShown) -> RenderableType:
-    window = span(one.settings["window_seconds"])
+def _heading(breaker: BreakerShown) -> RenderableType:
+    window = span(breaker.settings["window_seconds"])
     since = (
-        f" for {age(one.state_since)}, by {one.by}: {one.reason or 'no reason given'}"
-        if one.state_since is not None
+        f" for {age(breaker.state_since)}, by {breaker.by}: {breaker.reason or 'no reason given'}"
+        if breaker.state_since is not None
         else ": it never moved"
     )
     return facts(
         [
-            ("breaker", one.name),
-            ("state", Text.assemble(state(_stands(one)), since)),
-            ("next", _next(one)),
-            ("counted", f"{one.failures} of {counted(one.attempts, 'attempt')} failed within {window}"),
-            ("holds", counted(one.held, "step") if one.held else None),
-            ("let through", f"{counted(one.passed, 'step')} not ended yet" if one.passed else None),
-            *_rules(one.settings, window),
+            ("breaker", breaker.name),
+            ("state", Text.assemble(state(_stands(breaker)), since)),
+            ("next", _next(breaker)),
+            (
+                "counted",
+                f"{breaker.failures} of {counted(breaker.attempts, 'attempt')} failed within {window}",
+            ),
+            ("holds", counted(breaker.held, "step") if breaker.held else None),
+            ("let through", f"{counted(breaker.passed, 'step')} not ended yet" if breaker.passed else None),
+            *_rules(breaker.settings, window),
         ]
     )
 
@@ -131,23 +136,23 @@ def _moves(moves: Sequence[PastMove]) -> RenderableType:
         "at", "event", "from", "to", "by", "reason",
         rows=[
             (
-                f"{age(one.at, at)} ago",
-                one.event,
-                state(one.from_state),
-                state(one.to_state),
-                one.by,
-                one.reason or "",
+                f"{age(move.at, at)} ago",
+                move.event,
+                state(move.from_state),
+                state(move.to_state),
+                move.by,
+                move.reason or "",
             )
-            for one in moves
+            for move in moves
         ],
     )  # fmt: skip
 
 
-def _what_next(one: Breaker) -> list[RenderableType]:
-    if not one.is_gating:
+def _what_next(breaker: Breaker) -> list[RenderableType]:
+    if not breaker.is_gating:
         return []
-    verb = "reset" if one.state is BreakerState.CLOSED else "close"
-    return [Text(), next_steps(command(f"remand breaker {verb}", one.name))]
+    verb = "reset" if breaker.state is BreakerState.CLOSED else "close"
+    return [Text(), next_steps(command(f"remand breaker {verb}", breaker.name))]
 
 
 def _find(_: Cli, name: str) -> Target:
@@ -168,12 +173,12 @@ def _answer(cli: Cli, did: Done) -> None:
 def _told(cli: Cli, did: Done) -> str:
     match did.verb.name:
         case "open":
-            seconds = did.given.get("seconds")
+            seconds = did.arguments.get("seconds")
             return "until it is closed by hand" if seconds is None else f"a probe in {span(seconds)}"
         case "close":
             rate = breakers.find_breaker(cli.engine, did.value.name).release_per_second
-            told = "was closed already" if did.value.before is did.value.after else "it holds nothing"
-            return f"{rate:g} steps a second go out" if rate else told
+            otherwise = "was closed already" if did.value.before is did.value.after else "it holds nothing"
+            return f"{rate:g} steps a second go out" if rate else otherwise
         case _:
             return "what it held is out"
 

@@ -155,7 +155,7 @@ def classify_(
     and --forget need a database; --after and --limit are of --unclassified.
     """
     subjects = (described.exception, described.traceback, attempt, forget)
-    chosen = [one is not None for one in subjects] + [rules, unclassified]
+    chosen = [subject is not None for subject in subjects] + [rules, unclassified]
     if sum(chosen) != 1:
         raise typer.BadParameter(_ONE_OF)
     if family is not None and not rules:
@@ -191,7 +191,7 @@ def _explain(cli: Cli, failure: BaseException, *, by_name: bool, verbose: bool) 
     explanation = explain(failure, now=at, book=book)
     if not by_name:
         _refuse_unknown(failure, explanation)
-    told = render_explanation(
+    explained = render_explanation(
         explanation,
         resolve_retry(cli.given.retry),
         book,
@@ -199,16 +199,22 @@ def _explain(cli: Cli, failure: BaseException, *, by_name: bool, verbose: bool) 
         is_nothing_sent=is_nothing_sent(failure),
     )
     cli.out.answer(
-        told.to_dict(), told.verdict_lines(), Text(), told.chain(whole=verbose), Text(), *told.plan_lines()
+        explained.to_dict(),
+        explained.verdict_lines(),
+        Text(),
+        explained.chain(whole=verbose),
+        Text(),
+        *explained.plan_lines(),
     )
 
 
 def _refuse_unknown(failure: BaseException, explanation: Explanation) -> None:
     """Refuse to judge by the name of a class what nothing here, and no rule, has ever heard of."""
     named = {
-        one.subject
-        for one in explanation.considered
-        if one.rule is not None and (one.key == one.subject or one.stage == "registered rules")
+        considered.subject
+        for considered in explanation.considered
+        if considered.rule is not None
+        and (considered.key == considered.subject or considered.stage == "registered rules")
     }
     for name in not_installed(failure):
         if name not in named:
@@ -222,5 +228,5 @@ def _refuse_unknown(failure: BaseException, explanation: Explanation) -> None:
             )
 
 
-def _text(given: str) -> str:
-    return read_bytes(given, "traceback").decode("utf-8-sig", "replace")
+def _text(text: str) -> str:
+    return read_bytes(text, "traceback").decode("utf-8-sig", "replace")

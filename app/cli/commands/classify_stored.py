@@ -29,10 +29,10 @@ def show_attempt(cli: Cli, books: RuleSets, workflow: str, step: str, number: in
         WorkflowNotFound, StepNotFound: there is no such attempt.
         InputInvalid: it did not fail.
     """
-    found = find_workflow(cli.database, workflow)
-    stored_step(cli.database, found.id, step)
-    attempt, failure = _attempt(stored_attempts(cli.database, found.id, step), step, number)
-    template = cli.engine.templates.get(found.template_id).template
+    stored = find_workflow(cli.database, workflow)
+    stored_step(cli.database, stored.id, step)
+    attempt, failure = _attempt(stored_attempts(cli.database, stored.id, step), step, number)
+    template = cli.engine.templates.get(stored.template_id).template
     book = books.of(template, step)
     at = now()
     spec = Routing(cli.engine.templates, cli.settings, books).spec(template, step)
@@ -44,8 +44,8 @@ def show_attempt(cli: Cli, books: RuleSets, workflow: str, step: str, number: in
         is_nothing_sent=failure.facts.get("nothing_sent") is True,
     )
     cli.out.answer(
-        {"workflow_id": found.id, "attempt": attempt, "today": today.to_dict()},
-        _then(found.id, attempt, failure),
+        {"workflow_id": stored.id, "attempt": attempt, "today": today.to_dict()},
+        _then(stored.id, attempt, failure),
         Text(),
         _difference(failure, today),
         today.verdict_lines(),
@@ -55,11 +55,11 @@ def show_attempt(cli: Cli, books: RuleSets, workflow: str, step: str, number: in
 
 
 def _attempt(attempts: list[Attempt], step: str, number: int) -> tuple[Attempt, Failure]:
-    attempt = next((one for one in attempts if one.attempt == number), None)
+    attempt = next((attempt for attempt in attempts if attempt.attempt == number), None)
     if attempt is None:
         raise StepNotFound(
             f"step {step!r} has no attempt {number}",
-            hint=f"it has {', '.join(str(one.attempt) for one in attempts) or 'none'}",
+            hint=f"it has {', '.join(str(attempt.attempt) for attempt in attempts) or 'none'}",
         )
     if attempt.failure is None:
         raise InputInvalid(f"attempt {number} of step {step!r} did not fail: it is {attempt.outcome}")
@@ -106,13 +106,18 @@ def show_unclassified(cli: Cli, after: str | None, limit: int) -> None:
     page = list_unclassified(cli.database, after=after, limit=limit)
     known = "no rule was missing: every failure so far was known"
     parts: list[RenderableType] = [_listing(page.items) if page.items else known]
-    for one in page.items:
+    for failure in page.items:
         parts += [
-            Text(f"\n# {one.fingerprint}", style="dim"),
-            Text(draft(one.error_class, one.message, one.fingerprint)),
+            Text(f"\n# {failure.fingerprint}", style="dim"),
+            Text(draft(failure.error_class, failure.message, failure.fingerprint)),
         ]
     cli.out.answer_page(
-        page.each(lambda one: {**_fields(one), "rule": draft(one.error_class, one.message, one.fingerprint)}),
+        page.each(
+            lambda failure: {
+                **_fields(failure),
+                "rule": draft(failure.error_class, failure.message, failure.fingerprint),
+            }
+        ),
         *parts,
     )
 
@@ -132,24 +137,24 @@ def forget_unclassified(cli: Cli, fingerprint: str) -> None:
     cli.out.answer({"forgotten": fingerprint}, f"{fingerprint} is forgotten")
 
 
-def _fields(one: Unclassified) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in Unclassified.__slots__}
+def _fields(failure: Unclassified) -> dict[str, Any]:
+    return {name: getattr(failure, name) for name in Unclassified.__slots__}
 
 
-def _listing(found: Sequence[Unclassified]) -> RenderableType:
+def _listing(failures: Sequence[Unclassified]) -> RenderableType:
     at = now()
     return table(
         "fingerprint", "count", "first", "last", "handler", "example", "failure",
         rows=[
             (
-                one.fingerprint,
-                str(one.count),
-                f"{age(one.first_at, at)} ago",
-                f"{age(one.last_at, at)} ago",
-                one.handler,
-                f"{short(one.workflow_id)} {one.step} {one.attempt}",
-                f"{one.error_class}: {one.message}",
+                failure.fingerprint,
+                str(failure.count),
+                f"{age(failure.first_at, at)} ago",
+                f"{age(failure.last_at, at)} ago",
+                failure.handler,
+                f"{short(failure.workflow_id)} {failure.step} {failure.attempt}",
+                f"{failure.error_class}: {failure.message}",
             )
-            for one in found
+            for failure in failures
         ],
     )  # fmt: skip

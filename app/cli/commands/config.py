@@ -35,8 +35,8 @@ def _flat(values: Mapping[str, object], table: str = "") -> Iterator[tuple[str, 
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{table}{name}.")
-        elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-            yield from _flat({str(index): one for index, one in enumerate(value)}, f"{table}{name}.")
+        elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+            yield from _flat({str(index): item for index, item in enumerate(value)}, f"{table}{name}.")
         else:
             yield f"{table}{name}", value
 
@@ -57,6 +57,6 @@ def _text(value: object) -> str:
 def check(cli: Cli) -> None:
     """Check settings and rules, then connect: does the database answer, its schema fit, the broker answer?"""
     findings = check_settings(cli)
-    if all(one.level == "ok" for one in findings):
+    if all(finding.level == "ok" for finding in findings):
         findings += [*check_rules(cli), *check_servers(cli)]
     show_findings(cli.out, findings)

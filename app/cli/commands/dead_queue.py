@@ -24,24 +24,24 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the dead queu
 @GROUP.verb("list", examples=("remand dlq queue list", "remand dlq queue list --json"))
 def list_(cli: Cli) -> None:
     """List the dead queues: what lies in each, and which queues' letters go there."""
-    found = dead_queues.list_dead_queues(cli.engine)
-    cli.out.answer_page(Page.whole(found), _listing(found))
+    queues = dead_queues.list_dead_queues(cli.engine)
+    cli.out.answer_page(Page.whole(queues), _listing(queues))
 
 
-def _listing(found: list[DeadQueue]) -> RenderableType:
+def _listing(queues: list[DeadQueue]) -> RenderableType:
     at = now()
     return table(
         "dead queue", "open", "limit", "letters of queues", "made", "for",
         rows=[
             (
-                one.name,
-                str(one.open),
-                "–" if one.size_limit is None else str(one.size_limit),
-                ", ".join(one.queues) or "–",
-                f"{age(one.created_at, at)} by {one.created_by}",
-                one.description,
+                queue.name,
+                str(queue.open),
+                "–" if queue.size_limit is None else str(queue.size_limit),
+                ", ".join(queue.queues) or "–",
+                f"{age(queue.created_at, at)} by {queue.created_by}",
+                queue.description,
             )
-            for one in found
+            for queue in queues
         ],
     )  # fmt: skip
 
@@ -57,10 +57,10 @@ def _answer(cli: Cli, did: Done) -> None:
             then = next_steps(command("remand queue set", "QUEUE", "--dead-queue", name))
             cli.out.answer(did.value, f"dead queue {name} made", then)
         case "delete":
-            move_to = did.given.get("move_to")
-            told = f" · {counted(did.value, 'letter')} moved to {move_to}" if move_to else ""
+            move_to = did.arguments.get("move_to")
+            moved = f" · {counted(did.value, 'letter')} moved to {move_to}" if move_to else ""
             value = {"name": name, "moved_to": move_to, "moved": did.value}
-            cli.out.answer(value, f"dead queue {name} deleted{told}")
+            cli.out.answer(value, f"dead queue {name} deleted{moved}")
         case _:
             cli.out.answer(did.value, f"dead queue {name} changed")
 
@@ -99,10 +99,10 @@ def set_queue(
     changed = change_settings(
         cli.engine, queue, cli.who(by, reason), dead_queue=dead_queue, expire_after_seconds=expire_after
     )
-    told = []
+    lines = []
     if dead_queue is not None:
-        told.append(f"dead letters of queue {queue} go to {dead_queue}")
+        lines.append(f"dead letters of queue {queue} go to {dead_queue}")
     if expire_after is not None:
         when = f"after {span(expire_after)}" if expire_after else "never"
-        told.append(f"what is submitted to queue {queue} from now on expires {when}")
-    cli.out.answer(changed, *told)
+        lines.append(f"what is submitted to queue {queue} from now on expires {when}")
+    cli.out.answer(changed, *lines)

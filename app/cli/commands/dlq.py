@@ -52,23 +52,23 @@ def list_(
     cli.out.answer_page(page, _listing(page.items) if page.items else "no dead letters")
 
 
-def _listing(found: Sequence[LetterRow]) -> RenderableType:
+def _listing(rows: Sequence[LetterRow]) -> RenderableType:
     at = now()
-    ends = short_ids(one.id for one in found)
-    workflows = short_ids(one.workflow_id for one in found)
+    ends = short_ids(row.id for row in rows)
+    workflows = short_ids(row.workflow_id for row in rows)
     return table(
         "id", "age", "status", "by", "workflow", "template and step", "error",
         rows=[
             (
-                ends[one.id],
-                age(one.opened_at, at),
-                state(one.status),
-                one.closed_by or one.claimed_by or "–",
-                workflows[one.workflow_id],
-                f"{one.ref} {one.step}",
-                f"{one.error_class.rpartition('.')[2]}: {one.error_message.partition(chr(10))[0]}",
+                ends[row.id],
+                age(row.opened_at, at),
+                state(row.status),
+                row.closed_by or row.claimed_by or "–",
+                workflows[row.workflow_id],
+                f"{row.ref} {row.step}",
+                f"{row.error_class.rpartition('.')[2]}: {row.error_message.partition(chr(10))[0]}",
             )
-            for one in found
+            for row in rows
         ],
         folds=False,
     )  # fmt: skip
@@ -81,20 +81,20 @@ def _listing(found: Sequence[LetterRow]) -> RenderableType:
 )
 def show(cli: Cli, letter: LetterId, verbose: Verbose = False) -> None:
     """Show what happened, why it cannot go on, who looks at it, and what can be done now."""
-    found = letters.find_dead_letter(cli.database, letter)
-    shown = letters.show(cli.engine, found)
+    stored = letters.find_dead_letter(cli.database, letter)
+    shown = letters.show(cli.engine, stored)
     attempts = shown.attempts_made
     cli.out.answer(
         shown,
-        _heading(found),
-        *_cause(found, attempts),
+        _heading(stored),
+        *_cause(stored, attempts),
         Text(),
         attempt_table(attempts),
         *_hints(shown.suggestions),
         *_notes(shown.notes),
-        *(_details(found, attempts) if verbose else ()),
+        *(_details(stored, attempts) if verbose else ()),
         Text(),
-        _possible(found),
+        _possible(stored),
     )
 
 
@@ -139,7 +139,7 @@ def _cause(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[RenderableTy
         Text.assemble((f"{letter.error_class}: ", "bold red"), letter.error_message),
         Text(f"{letter.reason}: {letter.metadata.get('explanation', '')}"),
     ]
-    last = next((one.failure for one in reversed(attempts) if one.failure), None)
+    last = next((attempt.failure for attempt in reversed(attempts) if attempt.failure), None)
     if last is not None:
         verdict = last.classification
         lines.append(Text(f"{verdict.category} by rule {verdict.rule}: {verdict.explanation}", style="dim"))
@@ -150,7 +150,7 @@ def _cause(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[RenderableTy
 def _hints(hints: Sequence[Suggestion]) -> list[RenderableType]:
     if not hints:
         return []
-    return [Text("\nwhat may be behind it", style="bold"), *(Text(f"  {one.text}") for one in hints)]
+    return [Text("\nwhat may be behind it", style="bold"), *(Text(f"  {hint.text}") for hint in hints)]
 
 
 def _notes(notes: Sequence[Note]) -> list[RenderableType]:
@@ -159,12 +159,12 @@ def _notes(notes: Sequence[Note]) -> list[RenderableType]:
     at = now()
     return [
         Text("\nnotes", style="bold"),
-        *(Text(f"  {age(one.at, at)} ago {one.author}: {one.text}") for one in notes),
+        *(Text(f"  {age(note.at, at)} ago {note.author}: {note.text}") for note in notes),
     ]
 
 
 def _details(letter: DeadLetter, attempts: Sequence[Attempt]) -> list[RenderableType]:
-    tracebacks = [part for one in attempts if (part := traceback(one)) is not None]
+    tracebacks = [part for attempt in attempts if (part := traceback(attempt)) is not None]
     snapshot = json.dumps(letter.snapshot, ensure_ascii=False, indent=2)
     return [*tracebacks[-1:], Text("\nsnapshot when it was opened", style="bold"), Text(snapshot)]
 
@@ -174,7 +174,9 @@ def _possible(letter: DeadLetter) -> RenderableType:
     for verb in possible("letter", letter):
         if "cli" in verb.lacks:
             continue
-        arguments = " ".join(one.typed for one in verb.arguments if one.required and one.typed)
+        arguments = " ".join(
+            argument.typed for argument in verb.arguments if argument.required and argument.typed
+        )
         typed = f"→ remand dlq {verb.name.replace('_', '-')} {short(letter.id)} {arguments}".rstrip()
         rows.append((Text(typed, style="bold cyan"), Text(verb.title)))
     return table("possible now", "", rows=rows)

@@ -43,29 +43,29 @@ def list_groups(
     """List the causes of dead letters: how many, since when, whose they are."""
     groups.fold(cli.database)
     page = groups.list_page(cli.database, asked, limit=limit, after=after or cursor)
-    trends = groups.trends(cli.database, [one.id for one in page.items], now())
+    trends = groups.trends(cli.database, [group.id for group in page.items], now())
     cli.out.answer_page(
-        page.each(lambda one: GroupLine(**fields_of(one), trend=trends[one.id])),
+        page.each(lambda group: GroupLine(**fields_of(group), trend=trends[group.id])),
         _listing(page.items, trends) if page.items else "nothing is dead",
     )
 
 
-def _listing(found: Sequence[LetterGroup], trends: dict[Any, list[int]]) -> RenderableType:
+def _listing(listed: Sequence[LetterGroup], trends: dict[Any, list[int]]) -> RenderableType:
     at = now()
-    ends = short_ids(one.id for one in found)
+    ends = short_ids(group.id for group in listed)
     return table(
         "group", "open", "last", "24 hours", "state", "template and step", "cause",
         rows=[
             (
-                ends[one.id],
-                str(one.open_letters),
-                age(one.last_at, at),
-                bars(trends[one.id]),
-                Text.assemble(state(str(one.state)), f" {one.owner}" if one.owner else ""),
-                f"{one.ref} {one.step}",
-                f"{one.error_class.rpartition('.')[2]}: {one.message}",
+                ends[group.id],
+                str(group.open_letters),
+                age(group.last_at, at),
+                bars(trends[group.id]),
+                Text.assemble(state(str(group.state)), f" {group.owner}" if group.owner else ""),
+                f"{group.ref} {group.step}",
+                f"{group.error_class.rpartition('.')[2]}: {group.message}",
             )
-            for one in found
+            for group in listed
         ],
         folds=False,
     )  # fmt: skip
@@ -120,7 +120,7 @@ def _heading(group: GroupShown) -> RenderableType:
 def _hints(hints: Sequence[Suggestion]) -> list[RenderableType]:
     if not hints:
         return []
-    return [Text("\nwhat may be behind it", style="bold"), *(Text(f"  {one.text}") for one in hints)]
+    return [Text("\nwhat may be behind it", style="bold"), *(Text(f"  {hint.text}") for hint in hints)]
 
 
 def _notes(notes: list[Note]) -> list[RenderableType]:
@@ -129,7 +129,7 @@ def _notes(notes: list[Note]) -> list[RenderableType]:
     at = now()
     return [
         Text("\nnotes", style="bold"),
-        *(Text(f"  {age(one.at, at)} ago {one.author}: {one.text}") for one in notes),
+        *(Text(f"  {age(note.at, at)} ago {note.author}: {note.text}") for note in notes),
     ]
 
 
@@ -150,7 +150,7 @@ def _find(cli: Cli, typed: str) -> Target:
 
 def _answer(cli: Cli, did: Done) -> None:
     if did.verb.name == "note":
-        note = NoteMade(did.key[0], did.given["by"], did.given["text"])
+        note = NoteMade(did.key[0], did.arguments["by"], did.arguments["text"])
         cli.out.answer(note, f"noted on group {short(note.id)}")
     else:
         _changed(cli, did.value)
@@ -161,6 +161,6 @@ make_commands(GROUP, "group", takes=[("group", GroupId)], find=_find, answer=_an
 
 def _changed(cli: Cli, group: LetterGroup) -> None:
     owner = f" with {group.owner}" if group.owner else ""
-    told = Text.assemble(f"group {short(group.id)}: ", state(str(group.state)), owner)
+    summary = Text.assemble(f"group {short(group.id)}: ", state(str(group.state)), owner)
     open_letters = counted(group.open_letters, "open letter")
-    cli.out.answer(group, Text.assemble(told, f" · {open_letters} as last counted"))
+    cli.out.answer(group, Text.assemble(summary, f" · {open_letters} as last counted"))

@@ -38,56 +38,56 @@ def stats(
     namespace: Annotated[str | None, typer.Option("--namespace", help="Only of this namespace.")] = None,
 ) -> None:
     """Show how many letters there are, of what, how full the dead queues are, how fast they are closed."""
-    told = statistics(cli.engine, namespace=namespace)
-    cli.out.answer(told, *_figures(told))
+    figures = statistics(cli.engine, namespace=namespace)
+    cli.out.answer(figures, *_figures(figures))
 
 
-def _figures(told: Statistics) -> list[RenderableType]:
-    oldest = "–" if told.oldest_open_at is None else f"{age(told.oldest_open_at, now())} ago"
-    mean = "–" if told.mean_seconds_to_close is None else span(told.mean_seconds_to_close)
+def _figures(figures: Statistics) -> list[RenderableType]:
+    oldest = "–" if figures.oldest_open_at is None else f"{age(figures.oldest_open_at, now())} ago"
+    mean = "–" if figures.mean_seconds_to_close is None else span(figures.mean_seconds_to_close)
     return [
         facts(
             [
-                ("open", f"{told.open}, of them {told.unclaimed} with nobody; the oldest {oldest}"),
-                ("ever", f"{told.opened} opened, {told.closed} closed; mean time to close {mean}"),
-                ("24 hours", bars(told.opened_by_hour)),
+                ("open", f"{figures.open}, of them {figures.unclaimed} with nobody; the oldest {oldest}"),
+                ("ever", f"{figures.opened} opened, {figures.closed} closed; mean time to close {mean}"),
+                ("24 hours", bars(figures.opened_by_hour)),
                 *(
                     (
-                        f"queue {one.name}",
-                        f"{one.open} of {one.limit}{', nearly full' if one.is_nearly_full else ''}",
+                        f"queue {queue.name}",
+                        f"{queue.open} of {queue.limit}{', nearly full' if queue.is_nearly_full else ''}",
                     )
-                    for one in told.dead_queues
+                    for queue in figures.dead_queues
                 ),
             ]
         ),
         Text(),
         *(
-            _counts(title, found)
-            for title, found in (
-                ("reason", told.by_reason),
-                ("category", told.by_category),
-                ("policy", told.by_policy),
-                ("status", told.by_status),
-                ("template", told.by_template),
+            _counts(title, counts)
+            for title, counts in (
+                ("reason", figures.by_reason),
+                ("category", figures.by_category),
+                ("policy", figures.by_policy),
+                ("status", figures.by_status),
+                ("template", figures.by_template),
             )
-            if found
+            if counts
         ),
     ]
 
 
-def _counts(title: str, found: Sequence[Count]) -> RenderableType:
+def _counts(title: str, counts: Sequence[Count]) -> RenderableType:
     return table(
         title, "open", "kept", "ever", "closed", "mean time",
         rows=[
             (
-                one.name,
-                str(one.open),
-                str(one.now),
-                str(one.ever),
-                str(one.closed),
-                "–" if one.mean_seconds_to_close is None else span(one.mean_seconds_to_close),
+                count.name,
+                str(count.open),
+                str(count.now),
+                str(count.ever),
+                str(count.closed),
+                "–" if count.mean_seconds_to_close is None else span(count.mean_seconds_to_close),
             )
-            for one in found
+            for count in counts
         ],
     )  # fmt: skip
 
@@ -106,22 +106,22 @@ def triage(
     cli.out.answer_page(page, _urgent(page.items) if page.items else "nothing is dead")
 
 
-def _urgent(found: Sequence[LetterRow]) -> RenderableType:
+def _urgent(rows: Sequence[LetterRow]) -> RenderableType:
     at = now()
-    ends = short_ids(one.id for one in found)
+    ends = short_ids(row.id for row in rows)
     return table(
         "letter", "age", "reason", "status", "with", "template and step", "error",
         rows=[
             (
-                ends[one.id],
-                age(one.opened_at, at),
-                str(one.reason),
-                state(str(one.status)),
-                one.claimed_by or "–",
-                f"{one.ref} {one.step}",
-                f"{one.error_class.rpartition('.')[2]}: {one.error_message.partition(chr(10))[0]}",
+                ends[row.id],
+                age(row.opened_at, at),
+                str(row.reason),
+                state(str(row.status)),
+                row.claimed_by or "–",
+                f"{row.ref} {row.step}",
+                f"{row.error_class.rpartition('.')[2]}: {row.error_message.partition(chr(10))[0]}",
             )
-            for one in found
+            for row in rows
         ],
         folds=False,
     )  # fmt: skip
@@ -132,9 +132,9 @@ def watch(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
     """Show the causes of dead letters and their figures again and again, until Ctrl-C."""
 
     def look() -> tuple[dict[str, Any], RenderableType]:
-        told = statistics(cli.engine)
-        found = groups.list_page(cli.database, GroupFilter(order="largest"), limit=15).items
-        return fields_of(told), Stacked(_summary(told), _causes(found))
+        figures = statistics(cli.engine)
+        causes = groups.list_page(cli.database, GroupFilter(order="largest"), limit=15).items
+        return fields_of(figures), Stacked(_summary(figures), _causes(causes))
 
     _again(cli, look, every, times)
 
@@ -144,83 +144,90 @@ def top(cli: Cli, every: Every = 2.0, times: Times = None) -> None:
     """Show how everything stands, again and again, until Ctrl-C: queues, workers, breakers, dead letters."""
 
     def look() -> tuple[dict[str, Any], RenderableType]:
-        told = statistics(cli.engine)
+        figures = statistics(cli.engine)
         found_queues = queues(cli.engine)
         workers = live_workers(cli.engine)
-        gating = [one for one in breakers(cli.engine) if one.is_gating]
+        gating = [breaker for breaker in breakers(cli.engine) if breaker.is_gating]
         states = live_by_state(cli.database, _COUNTED)
-        found = groups.list_page(cli.database, GroupFilter(order="largest"), limit=8).items
+        causes = groups.list_page(cli.database, GroupFilter(order="largest"), limit=8).items
         value = {
-            "open_letters": told.open,
+            "open_letters": figures.open,
             "workers": len(workers),
             "breakers": gating,
             "queues": found_queues,
             "workflows": {str(name): count for name, count in states.items()},
-            "causes": found,
+            "causes": causes,
         }
         shown = Stacked(
-            _summary(told),
+            _summary(figures),
             facts(
                 [
                     ("workers", str(len(workers)) if workers else Text("none is alive", style="red")),
                     ("workflows", ", ".join(f"{count} {name}" for name, count in states.items()) or "none"),
-                    ("breakers", ", ".join(f"{one.name} {one.state}" for one in gating) or "all closed"),
+                    (
+                        "breakers",
+                        ", ".join(f"{breaker.name} {breaker.state}" for breaker in gating) or "all closed",
+                    ),
                 ]
             ),
             Text(),
             _queues(found_queues),
             Text(),
-            _causes(found),
+            _causes(causes),
         )
         return value, shown
 
     _again(cli, look, every, times)
 
 
-def _summary(told: Statistics) -> RenderableType:
-    style = "bold red" if told.open else "bold green"
-    return Text.assemble((f"{told.open} dead letters open", style), f" · {now():%H:%M:%S} UTC")
+def _summary(figures: Statistics) -> RenderableType:
+    style = "bold red" if figures.open else "bold green"
+    return Text.assemble((f"{figures.open} dead letters open", style), f" · {now():%H:%M:%S} UTC")
 
 
-def _queues(found: Sequence[Queue]) -> RenderableType:
-    busy = [one for one in found if one.due or one.waiting or one.claimed or one.held or one.is_paused]
+def _queues(queues: Sequence[Queue]) -> RenderableType:
+    busy = [
+        queue
+        for queue in queues
+        if queue.due or queue.waiting or queue.claimed or queue.held or queue.is_paused
+    ]
     if not busy:
         return Text("no work waits anywhere", style="dim")
     return table(
         "queue", "ready", "to decide", "runs", "waits", "held", "oldest", "workers",
         rows=[
             (
-                f"{one.queue}{' (paused)' if one.is_paused else ''}",
-                str(one.ready),
-                str(one.failed),
-                str(one.claimed),
-                str(one.waiting),
-                str(one.held),
-                "–" if one.oldest_seconds is None else span(one.oldest_seconds),
-                str(len(one.workers)),
+                f"{queue.queue}{' (paused)' if queue.is_paused else ''}",
+                str(queue.ready),
+                str(queue.failed),
+                str(queue.claimed),
+                str(queue.waiting),
+                str(queue.held),
+                "–" if queue.oldest_seconds is None else span(queue.oldest_seconds),
+                str(len(queue.workers)),
             )
-            for one in busy
+            for queue in busy
         ],
     )  # fmt: skip
 
 
-def _causes(found: Sequence[groups.Group]) -> RenderableType:
-    if not found:
+def _causes(causes: Sequence[groups.Group]) -> RenderableType:
+    if not causes:
         return Text("nothing is dead", style="dim")
     at = now()
-    ends = short_ids(one.id for one in found)
+    ends = short_ids(cause.id for cause in causes)
     return table(
         "group", "open", "last", "with", "template and step", "cause",
         rows=[
             (
-                ends[one.id],
-                str(one.open_letters),
-                age(one.last_at, at),
-                one.owner or "–",
-                f"{one.ref} {one.step}",
-                f"{one.error_class.rpartition('.')[2]}: {one.message}",
+                ends[cause.id],
+                str(cause.open_letters),
+                age(cause.last_at, at),
+                cause.owner or "–",
+                f"{cause.ref} {cause.step}",
+                f"{cause.error_class.rpartition('.')[2]}: {cause.message}",
             )
-            for one in found
+            for cause in causes
         ],
         folds=False,
     )  # fmt: skip

@@ -27,7 +27,7 @@ def _find(cli: Cli, typed: str) -> Target:
 def _answer(cli: Cli, did: Done) -> None:
     letter_id = did.key[0]
     if did.verb.name == "note":
-        note = letters.NoteMade(letter_id, did.given["by"], did.given["text"])
+        note = letters.NoteMade(letter_id, did.arguments["by"], did.arguments["text"])
         cli.out.answer(note, f"noted on dead letter {short(letter_id)}")
         return
     value = letters.decided(cli.database, letter_id, did.value)
@@ -38,18 +38,18 @@ def _told(verb: Verb, value: letters.LetterDecision) -> list[Any]:
     end = short(value.id)
     if not verb.keeps_workflow:
         goes_on = value.after not in ("cancelled", "error", "resolved_manually", "complete")
-        told = decided(f"workflow {short(value.workflow_id)}", value)
-        return [told, *([follow(value.workflow_id)] if goes_on else [])]
-    told = decided(f"dead letter {end}", value)
+        summary = decided(f"workflow {short(value.workflow_id)}", value)
+        return [summary, *([follow(value.workflow_id)] if goes_on else [])]
+    summary = decided(f"dead letter {end}", value)
     if verb.name == "claim":
         steps = next_steps(command("remand dlq note", end, "TEXT"), command("remand dlq requeue", end))
-        return [told, steps]
+        return [summary, steps]
     marks = [
         value.claimed_by and f"investigated by {value.claimed_by}",
         value.labels and f"labels {', '.join(value.labels)}",
         value.links and f"links {', '.join(value.links)}",
     ]
-    return [told, *(mark for mark in marks if mark)]
+    return [summary, *(mark for mark in marks if mark)]
 
 
 make_commands(GROUP, "letter", takes=[("letter", LetterId)], find=_find, answer=_answer)
@@ -67,15 +67,15 @@ def add(
 
     What waits is withdrawn, results that running steps still bring are refused.
     """
-    found = find_workflow(cli.database, workflow)
+    target = find_workflow(cli.database, workflow)
     who = cli.who(by, reason)
     if dry_run:
-        answer_dry_run(cli, found.id, lambda engine: open_dead_letter(engine, found.id, who))
+        answer_dry_run(cli, target.id, lambda engine: open_dead_letter(engine, target.id, who))
         return
-    made = open_dead_letter(cli.engine, found.id, who)
-    letter = letters.find_dead_letter(cli.database, str(found.id))
+    made = open_dead_letter(cli.engine, target.id, who)
+    letter = letters.find_dead_letter(cli.database, str(target.id))
     cli.out.answer(
         letters.decided(cli.database, letter.id, made),
-        decided(f"workflow {short(found.id)}", made),
+        decided(f"workflow {short(target.id)}", made),
         next_steps(command("remand dlq requeue", short(letter.id))),
     )

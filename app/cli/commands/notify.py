@@ -42,7 +42,7 @@ def list_(
     """List the targets, how each fares, and the notices: newest first, with why a try failed."""
     targets = notification_targets.standings(cli.engine)
     page = list_page(cli.database, states=state or (), target=target, after=after, limit=limit)
-    steps = [command("remand notify retry", one.name) for one in targets if one.given_up]
+    steps = [command("remand notify retry", target.name) for target in targets if target.given_up]
     cli.out.answer_page(
         page,
         _targets(targets) if targets else Text("no target is set, and nobody is told anything"),
@@ -63,9 +63,9 @@ def test(cli: Cli, target: Target) -> None:
     outcome = notification_targets.try_target(cli.engine, target)
     delivered = isinstance(outcome, Delivered)
     said = outcome.answer if isinstance(outcome, Delivered) else outcome.why
-    told = Text(f"{target} took it: {said}" if delivered else f"{target} did not take it: {said}")
-    told.stylize("green" if delivered else "red")
-    cli.out.answer({"target": target, "delivered": delivered, "answer": said}, told)
+    answer = Text(f"{target} took it: {said}" if delivered else f"{target} did not take it: {said}")
+    answer.stylize("green" if delivered else "red")
+    cli.out.answer({"target": target, "delivered": delivered, "answer": said}, answer)
     if not delivered:
         raise typer.Exit(1)
 
@@ -91,43 +91,43 @@ def retry(
     """Have sent again what was given up, under the same ids; the sweep sends it."""
     only = find_ids(cli.database, notice or ())
     count = notification_targets.retry(cli.engine, target, cli.who(by, reason), only)
-    told = f"{counted(count, 'notice')} will be sent again" if count else "nothing was given up"
-    cli.out.answer({"target": target, "count": count}, told)
+    answer = f"{counted(count, 'notice')} will be sent again" if count else "nothing was given up"
+    cli.out.answer({"target": target, "count": count}, answer)
 
 
-def _targets(found: Sequence[TargetStatus]) -> RenderableType:
+def _targets(statuses: Sequence[TargetStatus]) -> RenderableType:
     at = now()
     return table(
         "target", "last took one", "waiting", "given up", "failures in a row", "next not before",
         rows=[
             (
-                one.name,
-                "never" if one.sent_at is None else f"{age(one.sent_at, at)} ago",
-                str(one.pending or "–"),
-                Text(str(one.given_up), style="red") if one.given_up else "–",
-                Text(str(one.failures), style="yellow") if one.failures else "–",
-                f"{one.next_at:%H:%M:%S} UTC" if one.next_at is not None and one.next_at > at else "now",
+                status.name,
+                "never" if status.sent_at is None else f"{age(status.sent_at, at)} ago",
+                str(status.pending or "–"),
+                Text(str(status.given_up), style="red") if status.given_up else "–",
+                Text(str(status.failures), style="yellow") if status.failures else "–",
+                f"{status.next_at:%H:%M:%S} UTC" if status.next_at and status.next_at > at else "now",
             )
-            for one in found
+            for status in statuses
         ],
     )  # fmt: skip
 
 
-def _notices(found: Sequence[Notification]) -> RenderableType:
+def _notices(notices: Sequence[Notification]) -> RenderableType:
     at = now()
     return table(
         "notice", "at", "target", "kind", "state", "tries", "about", "why not",
         rows=[
             (
-                short(one.id),
-                f"{age(one.created_at, at)} ago",
-                one.target,
-                one.kind.replace("_", " "),
-                Text(str(one.state).replace("_", " "), style=_STYLE[one.state]),
-                str(one.attempts),
-                str(one.payload["title"]),
-                one.last_error or "",
+                short(notice.id),
+                f"{age(notice.created_at, at)} ago",
+                notice.target,
+                notice.kind.replace("_", " "),
+                Text(str(notice.state).replace("_", " "), style=_STYLE[notice.state]),
+                str(notice.attempts),
+                str(notice.payload["title"]),
+                notice.last_error or "",
             )
-            for one in found
+            for notice in notices
         ],
     )  # fmt: skip

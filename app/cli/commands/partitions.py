@@ -24,8 +24,12 @@ _ANY_NUMBER = 2**31 - 2
 @GROUP.verb("list", examples=("remand partitions list", "remand partitions list --json"))
 def list_(cli: Cli) -> None:
     """List the periods: bounds, size, how many workflows, how many of them are under way."""
-    found = listed(cli.engine)
-    cli.out.answer(found, _listing(found), *(_default(one) for one in found.default if _default(one)))
+    listing = listed(cli.engine)
+    cli.out.answer(
+        listing,
+        _listing(listing),
+        *(_default(partition) for partition in listing.default if _default(partition)),
+    )
 
 
 @GROUP.verb("create", exits=(5,), examples=("remand partitions create", "remand partitions create --hold 30"))
@@ -61,36 +65,39 @@ def check(cli: Cli) -> None:
 
 def check_partitions(cli: Cli) -> list[Finding]:
     """Return what is wrong with the partitions, or that nothing is."""
-    found = [Finding(one.code, one.level, one.meaning, one.remedy) for one in faults(cli.engine)]
-    if found:
-        return found
+    findings = [Finding(fault.code, fault.level, fault.meaning, fault.remedy) for fault in faults(cli.engine)]
+    if findings:
+        return findings
     periods = listed(cli.engine).periods
-    told = f"{len(periods)} periods without a gap, the last one ends on {periods[-1].ends_at:%Y-%m-%d}"
-    return [Finding("partitions", "ok", told)]
+    summary = f"{len(periods)} periods without a gap, the last one ends on {periods[-1].ends_at:%Y-%m-%d}"
+    return [Finding("partitions", "ok", summary)]
 
 
-def _listing(found: Listed) -> RenderableType:
+def _listing(listing: Listed) -> RenderableType:
     return table(
         "period", "from", "until", "attached", "workflows", "live", "size",
         rows=[
             (
-                one.name,
-                f"{one.starts_at:%Y-%m-%d}",
-                f"{one.ends_at:%Y-%m-%d}",
-                state("ok") if one.attached else Text(f"only {', '.join(one.tables)}", style="red"),
-                f"~{one.workflows}",
-                str(found.live.get(one.name, "–")),
-                size(one.bytes),
+                period.name,
+                f"{period.starts_at:%Y-%m-%d}",
+                f"{period.ends_at:%Y-%m-%d}",
+                state("ok") if period.attached else Text(f"only {', '.join(period.tables)}", style="red"),
+                f"~{period.workflows}",
+                str(listing.live.get(period.name, "–")),
+                size(period.bytes),
             )
-            for one in found.periods
+            for period in listing.periods
         ],
     )  # fmt: skip
 
 
-def _default(one: DefaultRows) -> str:
-    told = [
+def _default(partition: DefaultRows) -> str:
+    parts = [
         f"{'more than ' if rows > MANY else ''}{min(rows, MANY)} {what}"
-        for rows, what in ((one.behind, "older than the end of the last period"), (one.beyond, "later"))
+        for rows, what in (
+            (partition.behind, "older than the end of the last period"),
+            (partition.beyond, "later"),
+        )
         if rows
     ]
-    return f"default partition of {one.table}: rows {' and '.join(told)}" if told else ""
+    return f"default partition of {partition.table}: rows {' and '.join(parts)}" if parts else ""

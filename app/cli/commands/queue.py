@@ -26,30 +26,30 @@ QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Its name, as `r
 @GROUP.verb("list", examples=("remand queue list", "remand queue list --json"))
 def list_(cli: Cli) -> None:
     """List the queues: what is in each, how long the oldest work of it has been due, who listens."""
-    found = queues.queues(cli.engine)
-    cli.out.answer_page(Page.whole(found), _listing(found))
+    listed = queues.queues(cli.engine)
+    cli.out.answer_page(Page.whole(listed), _listing(listed))
 
 
-def _listing(found: Sequence[Queue]) -> RenderableType:
+def _listing(listed: Sequence[Queue]) -> RenderableType:
     at = now()
     return table(
         "queue", "ready", "failed", "waiting", "held", "claimed", "oldest", "workers", "paused",
         rows=[
             (
-                one.queue,
+                queue.queue,
                 *(
                     str(number or "–")
                     for number in (
-                        one.ready, one.failed, one.waiting, one.held, one.claimed
+                        queue.ready, queue.failed, queue.waiting, queue.held, queue.claimed
                     )
                 ),
-                "" if one.oldest_seconds is None else span(one.oldest_seconds),
-                str(len(one.workers)) if one.workers else Text("none", style="red"),
-                Text(f"for {age(one.paused_since, at)} by {one.paused_by}", style="yellow")
-                if one.is_paused
+                "" if queue.oldest_seconds is None else span(queue.oldest_seconds),
+                str(len(queue.workers)) if queue.workers else Text("none", style="red"),
+                Text(f"for {age(queue.paused_since, at)} by {queue.paused_by}", style="yellow")
+                if queue.is_paused
                 else "",
             )
-            for one in found
+            for queue in listed
         ],
     )  # fmt: skip
 
@@ -57,37 +57,37 @@ def _listing(found: Sequence[Queue]) -> RenderableType:
 @GROUP.verb("show", exits=(4,), examples=("remand queue show retry.exponential",))
 def show(cli: Cli, queue: QueueName) -> None:
     """Show one queue: what is in it and why it waits, whether it is paused, who listens."""
-    one = queues.find_queue(cli.engine, queue)
-    cli.out.answer(one, _heading(one), *_what_next(one))
+    shown = queues.find_queue(cli.engine, queue)
+    cli.out.answer(shown, _heading(shown), *_what_next(shown))
 
 
-def _heading(one: Queue) -> RenderableType:
-    stands = state("ok") if not one.is_paused else Text.assemble(
+def _heading(queue: Queue) -> RenderableType:
+    stands = state("ok") if not queue.is_paused else Text.assemble(
         state("paused"),
-        f" for {age(one.paused_since)} by {one.paused_by}: {one.paused_reason or 'no reason given'}",
+        f" for {age(queue.paused_since)} by {queue.paused_by}: {queue.paused_reason or 'no reason given'}",
     )  # fmt: skip
     return facts(
         [
-            ("queue", one.queue),
+            ("queue", queue.queue),
             ("state", stands),
-            ("ready", str(one.ready)),
-            ("failed", f"{one.failed} attempts wait for a decision" if one.failed else None),
-            ("waiting", f"{counted(one.waiting, 'step')} for the next attempt" if one.waiting else None),
-            ("held", f"{counted(one.held, 'step')} by breakers" if one.held else None),
-            ("claimed", f"{counted(one.claimed, 'step')} by workers" if one.claimed else None),
-            ("oldest", f"due for {span(one.oldest_seconds)}" if one.oldest_seconds is not None else None),
-            ("workers", ", ".join(one.workers) or Text("none listens", style="red")),
+            ("ready", str(queue.ready)),
+            ("failed", f"{queue.failed} attempts wait for a decision" if queue.failed else None),
+            ("waiting", f"{counted(queue.waiting, 'step')} for the next attempt" if queue.waiting else None),
+            ("held", f"{counted(queue.held, 'step')} by breakers" if queue.held else None),
+            ("claimed", f"{counted(queue.claimed, 'step')} by workers" if queue.claimed else None),
+            ("oldest", f"due for {span(queue.oldest_seconds)}" if queue.oldest_seconds is not None else None),
+            ("workers", ", ".join(queue.workers) or Text("none listens", style="red")),
         ]
     )
 
 
-def _what_next(one: Queue) -> list[RenderableType]:
+def _what_next(queue: Queue) -> list[RenderableType]:
     steps = []
-    if one.is_paused:
-        steps.append(command("remand queue resume", one.queue))
-    if not one.workers:
-        steps.append(command("remand worker --queues", one.queue))
-    if one.held:
+    if queue.is_paused:
+        steps.append(command("remand queue resume", queue.queue))
+    if not queue.workers:
+        steps.append(command("remand worker --queues", queue.queue))
+    if queue.held:
         steps.append(command("remand breaker list"))
     return [Text(), next_steps(*steps)] if steps else []
 

@@ -118,9 +118,9 @@ def start(
     A reason is needed: it is recorded with every letter.
     """
     if planned is not None:
-        one = engine.find(cli.engine, planned)
-        _warn(cli, engine.forecast(cli.engine, one.id))
-        _started(cli, engine.start(cli.engine, one.id, _with_reason(cli, by, reason or one.reason)))
+        redrive = engine.find(cli.engine, planned)
+        _warn(cli, engine.forecast(cli.engine, redrive.id))
+        _started(cli, engine.start(cli.engine, redrive.id, _with_reason(cli, by, reason or redrive.reason)))
         return
     made = engine.plan(cli.engine, replace(chosen, ids=letters), cli.who(by, reason), how, everything=all)
     if dry_run:
@@ -162,14 +162,14 @@ def _warn(cli: Cli, forecast: Forecast) -> None:
         cli.out.errors.print(part)
 
 
-def _started(cli: Cli, one: Redrive) -> None:
-    _answer(cli, one, command("remand dlq redrive status --watch", short(one.id)))
+def _started(cli: Cli, redrive: Redrive) -> None:
+    _answer(cli, redrive, command("remand dlq redrive status --watch", short(redrive.id)))
 
 
-def _answer(cli: Cli, one: Redrive, *then: Text) -> None:
+def _answer(cli: Cli, redrive: Redrive, *then: Text) -> None:
     cli.out.answer(
-        one,
-        Text.assemble(f"redrive {one.id}: ", state(one.state), f" · {shown.line(one)}"),
+        redrive,
+        Text.assemble(f"redrive {redrive.id}: ", state(redrive.state), f" · {shown.line(redrive)}"),
         *([next_steps(*then)] if then else []),
     )
 
@@ -185,22 +185,22 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", help="Until it stands still or is over.")] = False,
 ) -> None:
     """Show how far a redrive is, how fast it goes, and what failed again."""
-    one = engine.find(cli.engine, redrive)
+    stored = engine.find(cli.engine, redrive)
     if watch:
-        _watch(cli, one.id)
-    told = engine.progress(cli.engine, one.id)
-    cli.out.answer(told.to_dict(), *shown.standing(told))
+        _watch(cli, stored.id)
+    progress = engine.progress(cli.engine, stored.id)
+    cli.out.answer(progress.to_dict(), *shown.standing(progress))
 
 
 def _watch(cli: Cli, redrive_id: UUID) -> None:
     last = ""
     while True:
-        one = engine.get(cli.engine, redrive_id)
-        told = f"{one.state} · {shown.line(one)}"
-        if told != last:
-            cli.out.say(told, style="dim")
-            last = told
-        if one.state not in ACTIVE:
+        redrive = engine.get(cli.engine, redrive_id)
+        line = f"{redrive.state} · {shown.line(redrive)}"
+        if line != last:
+            cli.out.say(line, style="dim")
+            last = line
+        if redrive.state not in ACTIVE:
             return
         time.sleep(LOOK_SECONDS)
 
@@ -216,7 +216,9 @@ def list_(
     limit: Limit = 50,
 ) -> None:
     """List redrives, newest first."""
-    page = engine.list_page(cli.engine, states=[str(one) for one in states or ()], after=after, limit=limit)
+    page = engine.list_page(
+        cli.engine, states=[str(state) for state in states or ()], after=after, limit=limit
+    )
     cli.out.answer_page(page, shown.listing(page.items) if page.items else "no redrives")
 
 
@@ -235,9 +237,9 @@ def items(
     limit: Limit = 100,
 ) -> None:
     """Show what became of each letter, with the reason."""
-    one = engine.find(cli.engine, redrive)
+    stored = engine.find(cli.engine, redrive)
     page = engine.items_page(
-        cli.engine, one.id, states=[str(each) for each in states or ()], after=after, limit=limit
+        cli.engine, stored.id, states=[str(state) for state in states or ()], after=after, limit=limit
     )
     cli.out.answer_page(page, shown.item_table(page.items) if page.items else "no such letters")
 

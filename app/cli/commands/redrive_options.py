@@ -88,30 +88,30 @@ def _id(cli: Cli, word: str) -> UUID:
         return find_letter_id(cli.database, word)
 
 
-def stages(given: str | None) -> tuple[int, ...]:
+def stages(typed: str | None) -> tuple[int, ...]:
     """Return the stages of a canary such as "1,10".
 
     Raises:
         typer.BadParameter: these are no numbers.
     """
-    if given is None:
+    if typed is None:
         return ()
     try:
-        return tuple(int(one) for one in given.split(","))
+        return tuple(int(stage) for stage in typed.split(","))
     except ValueError:
-        raise typer.BadParameter(f"{given!r} is no canary such as 1 or 1,10") from None
+        raise typer.BadParameter(f"{typed!r} is no canary such as 1 or 1,10") from None
 
 
-def instant(given: str | None) -> datetime | None:
+def instant(typed: str | None) -> datetime | None:
     """Return the instant ahead that was typed; without a zone it is UTC.
 
     Raises:
         typer.BadParameter: it is none, or past.
     """
-    if given is None:
+    if typed is None:
         return None
     at = now()
-    read = read_since(given, at)
+    read = read_since(typed, at)
     if read <= at:
-        raise typer.BadParameter(f"{given!r} is past: type an instant to come, as 2026-11-28T02:00 (UTC)")
+        raise typer.BadParameter(f"{typed!r} is past: type an instant to come, as 2026-11-28T02:00 (UTC)")
     return read

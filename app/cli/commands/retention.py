@@ -18,23 +18,23 @@ def retention(cli: Cli) -> None:
 
     The prune sweep deletes it. Workflows are no part of it: they are archived.
     """
-    found = outlook(cli.engine)
-    cli.out.answer_page(Page.whole(found), _listing(found))
+    kept = outlook(cli.engine)
+    cli.out.answer_page(Page.whole(kept), _listing(kept))
 
 
-def _listing(found: Sequence[Kept]) -> RenderableType:
+def _listing(kept: Sequence[Kept]) -> RenderableType:
     at = now()
     return table(
         "what", "setting", "days", "oldest that ends", "due",
         rows=[
             (
-                one.table.partition(",")[0],
-                f"retention.{one.setting}" if one.setting else "–",
-                "for ever" if one.days is None else str(one.days),
-                "–" if one.oldest_at is None or one.oldest_at > at else f"{age(one.oldest_at, at)} ago",
-                _counted(one.due),
+                entry.table.partition(",")[0],
+                f"retention.{entry.setting}" if entry.setting else "–",
+                "for ever" if entry.days is None else str(entry.days),
+                "–" if entry.oldest_at is None or entry.oldest_at > at else f"{age(entry.oldest_at, at)} ago",
+                _counted(entry.due),
             )
-            for one in found
+            for entry in kept
         ],
     )  # fmt: skip
 

@@ -48,35 +48,35 @@ def stale(
         _answer(cli, staleness.would_take(cli.engine, after=after, limit=limit))
     else:
         swept = sweep(cli.engine)
-        told = f"{counted(swept.letters, 'dead letter')}, {counted(swept.errors, 'error')}"
-        told += f", {swept.warned} warned of"
-        cli.out.answer(swept, Text(told), next_steps(command("remand dlq list")))
+        summary = f"{counted(swept.letters, 'dead letter')}, {counted(swept.errors, 'error')}"
+        summary += f", {swept.warned} warned of"
+        cli.out.answer(swept, Text(summary), next_steps(command("remand dlq list")))
 
 
 def _answer(cli: Cli, page: Page[WorkflowStaleness]) -> None:
     cli.out.answer_page(page, _listing(page.items) if page.items else Text("nothing is stale"))
 
 
-def _listing(found: Sequence[WorkflowStaleness]) -> RenderableType:
+def _listing(workflows: Sequence[WorkflowStaleness]) -> RenderableType:
     at = now()
-    ends = short_ids(one.workflow_id for one in found)
+    ends = short_ids(workflow.workflow_id for workflow in workflows)
     return table(
         "workflow", "template", "state", "health", "why", "allowed until", "then",
         rows=[
             (
-                ends[one.workflow_id],
-                one.ref,
-                state(one.state),
-                Text(one.health, style=_STYLE[one.health]),
-                _why(one),
-                age(one.stale_at, at),
-                one.action,
+                ends[workflow.workflow_id],
+                workflow.ref,
+                state(workflow.state),
+                Text(workflow.health, style=_STYLE[workflow.health]),
+                _why(workflow),
+                age(workflow.stale_at, at),
+                workflow.action,
             )
-            for one in found
+            for workflow in workflows
         ],
     )  # fmt: skip
 
 
-def _why(one: WorkflowStaleness) -> str:
-    where = f" in {one.queue}" if one.queue is not None else ""
-    return f"{one.why}{where} for {age(one.since, at=now())}"
+def _why(workflow: WorkflowStaleness) -> str:
+    where = f" in {workflow.queue}" if workflow.queue is not None else ""
+    return f"{workflow.why}{where} for {age(workflow.since, at=now())}"

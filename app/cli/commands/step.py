@@ -30,8 +30,8 @@ StepName = Annotated[
 )
 def show(cli: Cli, workflow: WorkflowId, step: StepName, verbose: Verbose = False) -> None:
     """Show a step and all its attempts: how each ended, how it was classified and why."""
-    found = find_workflow(cli.database, workflow)
-    shown = steps.show(cli.database, found.id, step, cli.settings.redact_keys)
+    stored = find_workflow(cli.database, workflow)
+    shown = steps.show(cli.database, stored.id, step, cli.settings.redact_keys)
     tracebacks = [traceback(attempt) for attempt in shown.attempts] if verbose else []
     cli.out.answer(
         shown,

@@ -66,37 +66,37 @@ def submit(
         raise typer.BadParameter("--count makes several: a --key or --id names one")
     request = SubmitRequest(read_json(input, "input"), key, priority, _uuid7(id), tuple(tag or ()))
     answers = submit_many(cli.engine, template, [request] * count, by=decider(by))
-    states = wait_for(cli, [one.workflow_id for one in answers], timeout) if wait else {}
-    told = [_fields(one, states) for one in answers]
-    cli.out.answer(told[0] if count == 1 else {"workflows": told}, *_lines(answers, states))
-    if not all(found in WENT_WELL for found in states.values()):
+    states = wait_for(cli, [answer.workflow_id for answer in answers], timeout) if wait else {}
+    fields = [_fields(answer, states) for answer in answers]
+    cli.out.answer(fields[0] if count == 1 else {"workflows": fields}, *_lines(answers, states))
+    if not all(state in WENT_WELL for state in states.values()):
         raise typer.Exit(1)
 
 
-def _uuid7(given: str | None) -> UUID | None:
-    if given is None:
+def _uuid7(typed: str | None) -> UUID | None:
+    if typed is None:
         return None
     try:
-        wanted = UUID(given)
+        wanted = UUID(typed)
     except ValueError:
-        raise typer.BadParameter(f"--id {given!r} is no UUID") from None
+        raise typer.BadParameter(f"--id {typed!r} is no UUID") from None
     if wanted.version != 7:
         raise typer.BadParameter(
-            f"--id {given} is of version {wanted.version}: ids are UUIDv7, which sort by time"
+            f"--id {typed} is of version {wanted.version}: ids are UUIDv7, which sort by time"
         )
     return wanted
 
 
 def _fields(answer: Submitted, states: dict[UUID, WorkflowState]) -> dict[str, Any]:
-    told: dict[str, Any] = {"workflow_id": answer.workflow_id, "created": answer.created}
-    return {**told, "state": states[answer.workflow_id]} if states else told
+    fields: dict[str, Any] = {"workflow_id": answer.workflow_id, "created": answer.created}
+    return {**fields, "state": states[answer.workflow_id]} if states else fields
 
 
 def _lines(answers: Sequence[Submitted], states: dict[UUID, WorkflowState]) -> list[Text]:
     if len(answers) > 1:
         counts: dict[str, int] = {}
-        for found in states.values():
-            counts[str(found)] = counts.get(str(found), 0) + 1
+        for workflow_state in states.values():
+            counts[str(workflow_state)] = counts.get(str(workflow_state), 0) + 1
         ended = "".join(f"\n  {count} {name}" for name, count in sorted(counts.items()))
         return [Text(f"submitted {len(answers)} workflows{ended}")]
     answer = answers[0]

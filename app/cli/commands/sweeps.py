@@ -25,49 +25,49 @@ def sweeps(cli: Cli) -> None:
     Overdue: it has not gone well for three intervals. `remand beat` rings them, a worker of the queue
     remand.maintenance runs them.
     """
-    found = resource.sweeps(cli.engine)
+    listed = resource.sweeps(cli.engine)
     cli.out.answer_page(
-        Page.whole(found),
-        _listing(found),
-        *(_failure(one) for one in found if one.state is SweepState.FAILING),
+        Page.whole(listed),
+        _listing(listed),
+        *(_failure(sweep) for sweep in listed if sweep.state is SweepState.FAILING),
     )
 
 
-def _listing(found: Sequence[Sweep]) -> RenderableType:
+def _listing(listed: Sequence[Sweep]) -> RenderableType:
     at = now()
     return table(
         "sweep", "state", "every", "went well", "took", "moved", "runs", "failed",
         rows=[
             (
-                one.name,
-                Text(_words(one), style=_STYLE.get(one.state, "green")),
-                span(one.interval_seconds),
-                "never" if one.age_seconds is None else f"{span(one.age_seconds)} ago",
-                f"{one.last_duration_seconds:.3f} s" if one.runs else "",
-                _moved(one, at),
-                str(one.runs or ""),
-                str(one.failures or ""),
+                sweep.name,
+                Text(_words(sweep), style=_STYLE.get(sweep.state, "green")),
+                span(sweep.interval_seconds),
+                "never" if sweep.age_seconds is None else f"{span(sweep.age_seconds)} ago",
+                f"{sweep.last_duration_seconds:.3f} s" if sweep.runs else "",
+                _moved(sweep, at),
+                str(sweep.runs or ""),
+                str(sweep.failures or ""),
             )
-            for one in found
+            for sweep in listed
         ],
     )  # fmt: skip
 
 
-def _words(one: Sweep) -> str:
-    late = ", overdue" if one.is_overdue and one.state is not SweepState.OVERDUE else ""
-    return str(one.state).replace("_", " ") + late
+def _words(sweep: Sweep) -> str:
+    late = ", overdue" if sweep.is_overdue and sweep.state is not SweepState.OVERDUE else ""
+    return str(sweep.state).replace("_", " ") + late
 
 
-def _moved(one: Sweep, at: Any) -> str:
-    if one.last_moved_at is None:
+def _moved(sweep: Sweep, at: Any) -> str:
+    if sweep.last_moved_at is None:
         return ""
-    return f"{one.last_moved}, {age(one.last_moved_at, at)} ago"
+    return f"{sweep.last_moved}, {age(sweep.last_moved_at, at)} ago"
 
 
-def _failure(one: Sweep) -> Text:
-    times = counted(one.failures_in_a_row, "time")
+def _failure(sweep: Sweep) -> Text:
+    times = counted(sweep.failures_in_a_row, "time")
     return Text.assemble(
-        (f"{one.name} ", "bold"),
-        f"has failed {times} since {age(one.failing_since)} ago: ",
-        (f"{one.last_error}: {one.last_error_message}", "red"),
+        (f"{sweep.name} ", "bold"),
+        f"has failed {times} since {age(sweep.failing_since)} ago: ",
+        (f"{sweep.last_error}: {sweep.last_error_message}", "red"),
     )

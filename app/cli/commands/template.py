@@ -34,11 +34,11 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="YAML files
 @GROUP.verb("list", examples=("remand template list", "remand template list --json"))
 def list_(cli: Cli) -> None:
     """List the published templates, newest version of each first."""
-    found = templates.lines(cli.engine)
-    cli.out.answer_page(Page.whole(found), _listing(found) if found else "no templates are published")
+    lines = templates.lines(cli.engine)
+    cli.out.answer_page(Page.whole(lines), _listing(lines) if lines else "no templates are published")
 
 
-def _listing(found: Sequence[TemplateLine]) -> RenderableType:
+def _listing(lines: Sequence[TemplateLine]) -> RenderableType:
     return table(
         "template", "steps", "queues", "published", "description",
         rows=[
@@ -49,7 +49,7 @@ def _listing(found: Sequence[TemplateLine]) -> RenderableType:
                 f"{age(line.published_at)} ago",
                 line.description,
             )
-            for line in found
+            for line in lines
         ],
     )  # fmt: skip
 
@@ -66,24 +66,24 @@ def show(
     ],
 ) -> None:
     """Draw a published template and list its steps."""
-    one = cli.engine.templates.find(template)
-    found = one.template
-    nodes = {step.name: Node(step.name) for step in found.steps}
-    drawn = draw(nodes, {step.name: step.depends_on for step in found.steps}, cli.out.console.width)
+    published = cli.engine.templates.find(template)
+    definition = published.template
+    nodes = {step.name: Node(step.name) for step in definition.steps}
+    drawn = draw(nodes, {step.name: step.depends_on for step in definition.steps}, cli.out.console.width)
     cli.out.answer(
-        templates.show(cli.engine, one),
+        templates.show(cli.engine, published),
         facts(
             [
-                ("template", found.ref),
-                ("published", f"{age(one.created_at)} ago, hash {one.hash[:12]}"),
-                ("about", found.description or None),
-                ("identity", found.identity),
-                ("on failure", found.on_failure),
+                ("template", definition.ref),
+                ("published", f"{age(published.created_at)} ago, hash {published.hash[:12]}"),
+                ("about", definition.description or None),
+                ("identity", definition.identity),
+                ("on failure", definition.on_failure),
             ]
         ),
         *([Text(), drawn] if drawn is not None else []),
         Text(),
-        _steps(found),
+        _steps(definition),
     )
 
 
@@ -114,12 +114,12 @@ def validate(cli: Cli, files: Files) -> None:
     Where the setting `handlers` names modules, steps whose handler is in none of them are warned of; so are
     rules that name a class which is not in its installed package.
     """
-    found = load_paths(files)
-    warnings = [*_unknown_handlers(cli, found), *_doubtful_rules(cli, found)]
+    loaded = load_paths(files)
+    warnings = [*_unknown_handlers(cli, loaded), *_doubtful_rules(cli, loaded)]
     cli.out.answer(
-        {"templates": [one.ref for one in found], "warnings": warnings},
-        *(f"{one.ref}: good, {len(one.steps)} steps" for one in found),
-        *(Text.assemble(("warning: ", "bold yellow"), one) for one in warnings),
+        {"templates": [template.ref for template in loaded], "warnings": warnings},
+        *(f"{template.ref}: good, {len(template.steps)} steps" for template in loaded),
+        *(Text.assemble(("warning: ", "bold yellow"), warning) for warning in warnings),
     )
 
 
@@ -142,7 +142,7 @@ def _unknown_handlers(cli: Cli, templates: Sequence[Template]) -> list[str]:
 def _doubtful_rules(cli: Cli, templates: Sequence[Template]) -> Iterator[str]:
     for template in templates:
         layers = all_rule_layers(template)
-        yield from (str(one) for one in unknown_classes(layers))
+        yield from (str(unknown) for unknown in unknown_classes(layers))
         own = {rule.name for _, rules in layers for rule in rules}
         for rule in cli.given.rules:
             if rule.name in own:
@@ -158,8 +158,11 @@ def publish(cli: Cli, files: Files) -> None:
     """Publish templates: all, or none if one is wrong. A published version never changes."""
     published = publish_templates(cli.engine.templates, files)
     cli.out.answer_page(
-        Page.whole({"template": one.ref, "is_new": is_new} for one, is_new in published),
-        *(f"{one.ref}: {'published' if is_new else 'is published already'}" for one, is_new in published),
+        Page.whole({"template": template.ref, "is_new": is_new} for template, is_new in published),
+        *(
+            f"{template.ref}: {'published' if is_new else 'is published already'}"
+            for template, is_new in published
+        ),
         next_steps(command("remand submit", published[0][0].ref))
         if published
         else "no templates in these files",
@@ -174,12 +177,12 @@ def _answer(cli: Cli, did: Done) -> None:
     paused: Paused = did.value
     template, workflows = f"{paused.namespace}/{paused.name}", counted(paused.workflows, "workflow")
     if did.verb.name == "resume":
-        told = "goes on" if paused.changed else "was not paused"
-        cli.out.answer(paused, f"template {template} {told}: {workflows} let go")
+        state = "goes on" if paused.changed else "was not paused"
+        cli.out.answer(paused, f"template {template} {state}: {workflows} let go")
         return
-    told = "is paused" if paused.changed else "was paused already"
+    state = "is paused" if paused.changed else "was paused already"
     then = next_steps(command("remand template resume", template))
-    cli.out.answer(paused, f"template {template} {told}: {workflows} held", then)
+    cli.out.answer(paused, f"template {template} {state}: {workflows} held", then)
 
 
 make_commands(GROUP, "template", takes=[("template", TemplateName)], find=_find, answer=_answer)

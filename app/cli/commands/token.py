@@ -77,8 +77,8 @@ def _keep(cli: Cli, file: Path, name: str, keep: Callable[[str | None], str | No
     new = keep(_read(file))
     if new is not None:
         _write(file, new)
-    told = f"{file} holds a new token" if new is not None else f"the token in {file} is good: left as it is"
-    cli.out.answer({"name": name, "file": str(file), "is_new": new is not None}, told)
+    state = f"{file} holds a new token" if new is not None else f"the token in {file} is good: left as it is"
+    cli.out.answer({"name": name, "file": str(file), "is_new": new is not None}, state)
 
 
 def _show(cli: Cli, token: Token, secret: str) -> None:
@@ -95,9 +95,9 @@ def _show(cli: Cli, token: Token, secret: str) -> None:
 @GROUP.verb("list", examples=("remand token list", "remand token list --all --json"))
 def list_(cli: Cli, all: Annotated[bool, typer.Option("--all", help="Revoked ones, too.")] = False) -> None:
     """List the tokens: what each may do, until when, and when it was last used."""
-    found = stored.list_tokens(cli.database, revoked=all)
+    tokens = stored.list_tokens(cli.database, revoked=all)
     nothing = Text("no token; see remand token create")
-    cli.out.answer_page(Page.whole(found), _listing(found) if found else nothing)
+    cli.out.answer_page(Page.whole(tokens), _listing(tokens) if tokens else nothing)
 
 
 @GROUP.verb("revoke", exits=(4,), examples=('remand token revoke ci --reason "was in a log"',))
@@ -136,16 +136,20 @@ def _write(file: Path, secret: str) -> None:
         ) from None
 
 
-def _listing(found: Sequence[Token]) -> RenderableType:
+def _listing(tokens: Sequence[Token]) -> RenderableType:
     at = now()
     return table(
         "name", "begins", "may", "made", "by", "last used", "ends",
         rows=[
             (
-                one.name, f"{one.hint}…", _may(one), f"{age(one.created_at, at)} ago", one.created_by,
-                f"{age(one.used_at, at)} ago" if one.used_at else "never", _ends(one),
+                token.name,
+                f"{token.hint}…",
+                _may(token),
+                f"{age(token.created_at, at)} ago",
+                token.created_by,
+                f"{age(token.used_at, at)} ago" if token.used_at else "never", _ends(token),
             )
-            for one in found
+            for token in tokens
         ],
     )  # fmt: skip
 

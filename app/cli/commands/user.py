@@ -60,7 +60,7 @@ def add(
     except NameTaken:
         if not keep:
             raise
-        user = next(one for one in stored.list_users(cli.database) if one.name == name.strip().lower())
+        user = next(user for user in stored.list_users(cli.database) if user.name == name.strip().lower())
         cli.out.answer(user, f"user {user.name} was there, as {user.role}: left as it is")
         return
     cli.out.answer(
@@ -73,9 +73,9 @@ def add(
 @GROUP.verb("list", examples=("remand user list", "remand user list --json"))
 def list_(cli: Cli) -> None:
     """List who may sign in."""
-    found = stored.list_users(cli.database)
+    users = stored.list_users(cli.database)
     nobody = Text.assemble("nobody yet: ", command("remand user add NAME --role admin"))
-    cli.out.answer_page(Page.whole(found), _listing(found) if found else nobody)
+    cli.out.answer_page(Page.whole(users), _listing(users) if users else nobody)
 
 
 @GROUP.verb("set-role", exits=(4,), examples=("remand user set-role grace operator",))
@@ -95,8 +95,8 @@ def password(
     by: By = None,
 ) -> None:
     """Give a user another password, and sign them out everywhere."""
-    given = _password(password_stdin, password_variable)
-    user = access.set_password(cli.engine, name, given, cli.who(by, reason))
+    secret = _password(password_stdin, password_variable)
+    user = access.set_password(cli.engine, name, secret, cli.who(by, reason))
     cli.out.answer(user, f"user {user.name} has a new password and is signed out everywhere")
 
 
@@ -135,10 +135,10 @@ def link(
 
 def _password(from_stdin: bool, variable: str | None) -> str:
     if variable is not None:
-        found = os.environ.get(variable)
-        if not found:
+        secret = os.environ.get(variable)
+        if not secret:
             raise AccessInvalid(f"the environment variable {variable} holds no password")
-        return found
+        return secret
     if from_stdin:
         return sys.stdin.readline().rstrip("\n")
     if not sys.stdin.isatty():
@@ -150,15 +150,15 @@ def _password(from_stdin: bool, variable: str | None) -> str:
     return asked
 
 
-def _listing(found: Sequence[User]) -> RenderableType:
+def _listing(users: Sequence[User]) -> RenderableType:
     at = now()
     return table(
         "name", "role", "state", "added", "by", "password set",
         rows=[
             (
-                one.name, str(one.role), "disabled" if one.disabled_at else "ok",
-                f"{age(one.created_at, at)} ago", one.created_by, f"{age(one.password_at, at)} ago",
+                user.name, str(user.role), "disabled" if user.disabled_at else "ok",
+                f"{age(user.created_at, at)} ago", user.created_by, f"{age(user.password_at, at)} ago",
             )
-            for one in found
+            for user in users
         ],
     )  # fmt: skip

@@ -52,7 +52,9 @@ def worker(
     await_broker(runtime.engine.bell, cli.settings)
     import_handlers(cli.settings.handlers)
     patiently(lambda: publish(runtime.engine.templates, cli.settings.templates), cli.settings)
-    wanted = [one.strip() for one in queues.split(",") if one.strip()] if queues else all_queues(runtime)
+    wanted = (
+        [queue.strip() for queue in queues.split(",") if queue.strip()] if queues else all_queues(runtime)
+    )
     if not wanted:
         raise typer.BadParameter("--queues names no queue")
     cli.out.say(f"worker on queues {', '.join(wanted)}")
@@ -76,7 +78,7 @@ def beat(cli: Cli) -> None:
 
 def all_queues(runtime: Runtime) -> list[str]:
     """Return the built-in queues and the step queues of all published templates."""
-    named = queues_of(one.template for one in runtime.engine.templates.listed())
+    named = queues_of(published.template for published in runtime.engine.templates.listed())
     return list(dict.fromkeys([*BUILT_IN, *named]))
 
 

@@ -53,31 +53,31 @@ WENT_WELL = (WorkflowState.COMPLETE, WorkflowState.RESOLVED_MANUALLY)
 @with_options(asked=filter_of(WorkflowFilter, but=("namespace", "id_prefix", "submitted_before")))
 def list_(cli: Cli, asked: WorkflowFilter, after: After = None, limit: Limit = 50) -> None:
     """List workflows, newest first; those in the archive are found by their ids alone."""
-    found = search(cli.database, asked, after=after, limit=limit)
-    looked = found.looked_back_to
+    page = search(cli.database, asked, after=after, limit=limit)
+    looked = page.looked_back_to
     cli.out.answer_page(
-        found.page.each(line_of),
-        _listing(found.page.items) if found.page.items else "no workflows",
+        page.page.each(line_of),
+        _listing(page.page.items) if page.page.items else "no workflows",
         *([] if looked is None else [f"looked back to {looked:%Y-%m-%d %H:%M} UTC so far"]),
         looked_back_to=looked,
     )
 
 
-def _listing(found: Sequence[Workflow]) -> RenderableType:
+def _listing(workflows: Sequence[Workflow]) -> RenderableType:
     at = now()
-    ends = short_ids(one.id for one in found)
+    ends = short_ids(workflow.id for workflow in workflows)
     return table(
         "id", "template", "state", "for", "open steps", "age",
         rows=[
             (
-                ends[one.id],
-                one.ref,
-                state(one.state),
-                age(one.state_since, at),
-                _open(one),
-                age(one.created_at, at),
+                ends[workflow.id],
+                workflow.ref,
+                state(workflow.state),
+                age(workflow.state_since, at),
+                _open(workflow),
+                age(workflow.created_at, at),
             )
-            for one in found
+            for workflow in workflows
         ],
     )  # fmt: skip
 
@@ -105,16 +105,16 @@ def show(
 ) -> None:
     """Draw a workflow's steps with their states, and say what it waits for."""
     keys = cli.settings.redact_keys
-    found = masked(find_workflow(cli.database, workflow), keys)
-    shown = workflows.show(cli.database, found, keys)
+    stored = masked(find_workflow(cli.database, workflow), keys)
+    shown = workflows.show(cli.database, stored, keys)
     drawn = draw_workflow(shown.steps, cli.out.console.width)
     cli.out.answer(
         shown,
-        _heading(found, input),
+        _heading(stored, input),
         *([Text(), drawn] if drawn is not None else []),
         Text(),
         step_table(shown.steps),
-        *_what_next(found, shown.dead_letter),
+        *_what_next(stored, shown.dead_letter),
     )
 
 
@@ -148,11 +148,11 @@ def _what_next(workflow: Workflow, letter: OpenLetter | None) -> list[Renderable
         return [Text(), next_steps(command("remand archive restore", workflow.id))]
     if letter is not None:
         claimed = f", {letter.claimed_by} investigates" if letter.claimed_by else ""
-        told = Text.assemble(
+        summary = Text.assemble(
             (f"dead letter {short(letter.id)}", "bold red"),
             f" {letter.status}{claimed}: step {letter.step}, {letter.reason}",
         )
-        return [Text(), told, next_steps(command("remand dlq show", short(letter.id)))]
+        return [Text(), summary, next_steps(command("remand dlq show", short(letter.id)))]
     if not workflow.state.is_final:
         return [Text(), next_steps(command("remand workflow wait", end))]
     return []
@@ -177,18 +177,25 @@ def wait(
     ] = None,
 ) -> None:
     """Wait until workflows have ended or need a person; say how it went by the exit code."""
-    ids = [find_workflow(cli.database, one).id for one in workflow]
+    ids = [find_workflow(cli.database, typed).id for typed in workflow]
     states = wait_for(cli, ids, timeout)
-    answered = [{"id": one, "state": states[one], "went_well": states[one] in WENT_WELL} for one in ids]
-    shown = [Text.assemble(f"workflow {short(one)} is ", state(states[one])) for one in ids]
+    answered = [
+        {"id": workflow_id, "state": states[workflow_id], "went_well": states[workflow_id] in WENT_WELL}
+        for workflow_id in ids
+    ]
+    shown = [
+        Text.assemble(f"workflow {short(workflow_id)} is ", state(states[workflow_id])) for workflow_id in ids
+    ]
     if len(ids) == 1:
         cli.out.answer(answered[0], *shown)
     else:
         cli.out.answer_page(Page.whole(answered), *shown)
-    blocked = [one for one in ids if states[one].needs_person]
+    blocked = [workflow_id for workflow_id in ids if states[workflow_id].needs_person]
     if blocked:
-        cli.out.say(next_steps(*(command("remand workflow show", short(one)) for one in blocked)))
-    if not all(states[one] in WENT_WELL for one in ids):
+        cli.out.say(
+            next_steps(*(command("remand workflow show", short(workflow_id)) for workflow_id in blocked))
+        )
+    if not all(states[workflow_id] in WENT_WELL for workflow_id in ids):
         raise typer.Exit(1)
 
 
@@ -202,7 +209,11 @@ def wait_for(cli: Cli, ids: Sequence[UUID], timeout: float | None) -> dict[UUID,
     pause = FIRST_PAUSE_SECONDS
     while True:
         states = states_of(cli.database, ids)
-        under_way = [one for one in ids if not (states[one].is_final or states[one].needs_person)]
+        under_way = [
+            workflow_id
+            for workflow_id in ids
+            if not (states[workflow_id].is_final or states[workflow_id].needs_person)
+        ]
         if not under_way:
             return states
         left = pause if deadline is None else min(pause, deadline - time.monotonic())
@@ -210,7 +221,9 @@ def wait_for(cli: Cli, ids: Sequence[UUID], timeout: float | None) -> dict[UUID,
             raise WaitTimedOut(
                 f"{_named(under_way, states)} after {timeout:g} s",
                 hint="wait longer, or look: remand workflow show",
-                details={"under_way": {str(one): str(states[one]) for one in under_way}},
+                details={
+                    "under_way": {str(workflow_id): str(states[workflow_id]) for workflow_id in under_way}
+                },
             )
         time.sleep(left)
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
@@ -233,9 +246,9 @@ def history(
     step: Annotated[str | None, typer.Option("--step", help="Only the moves of this step.")] = None,
 ) -> None:
     """Tell every move of a workflow and its steps in order, with who made it and why."""
-    found = find_workflow(cli.database, workflow)
-    moves = [one for one in moves_of(cli.database, found.id) if step is None or one.step == step]
-    cli.out.answer_page(Page.whole(moves), _moves(moves, found))
+    stored = find_workflow(cli.database, workflow)
+    moves = [move for move in moves_of(cli.database, stored.id) if step is None or move.step == step]
+    cli.out.answer_page(Page.whole(moves), _moves(moves, stored))
 
 
 def _moves(moves: Sequence[Move], workflow: Workflow) -> RenderableType:

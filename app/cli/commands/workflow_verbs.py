@@ -22,7 +22,7 @@ def _answer(cli: Cli, did: Done) -> None:
     what = {
         "pause": f"workflow {end} is paused",
         "resume": f"workflow {end} goes on",
-        "restart": f"step {did.given.get('step')} of workflow {end}",
+        "restart": f"step {did.arguments.get('step')} of workflow {end}",
     }.get(did.verb.name, f"workflow {end}")
     then = {
         "pause": next_steps(command("remand workflow resume", end)),

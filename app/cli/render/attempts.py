@@ -23,15 +23,15 @@ def attempt_table(attempts: Sequence[Attempt]) -> RenderableType:
         "attempts", "outcome", "started", "took", "failure", "policy", "then",
         rows=[
             (
-                f"#{one.attempt}",
-                state(one.outcome),
-                f"{age(one.started_at, at)} ago" if one.started_at else "",
-                _took(one),
-                failure_line(one.failure) if one.failure else "",
-                one.policy or "",
-                _then(one),
+                f"#{attempt.attempt}",
+                state(attempt.outcome),
+                f"{age(attempt.started_at, at)} ago" if attempt.started_at else "",
+                _took(attempt),
+                failure_line(attempt.failure) if attempt.failure else "",
+                attempt.policy or "",
+                _then(attempt),
             )
-            for one in attempts
+            for attempt in attempts
         ],
     )  # fmt: skip
 
@@ -55,18 +55,18 @@ def _then(attempt: Attempt) -> str:
 def explanations(attempts: Sequence[Attempt]) -> list[RenderableType]:
     """Return for each failed attempt which rule classified it, and what was decided why."""
     lines: list[RenderableType] = []
-    for one in attempts:
-        if one.failure is None:
+    for attempt in attempts:
+        if attempt.failure is None:
             continue
-        verdict = one.failure.classification
+        verdict = attempt.failure.classification
         lines.append(
             Text.assemble(
-                (f"\n#{one.attempt} ", "bold"),
+                (f"\n#{attempt.attempt} ", "bold"),
                 f"{verdict.category} by rule {verdict.rule}: {verdict.explanation}",
             )
         )
-        if one.explanation:
-            lines.append(Text(f"   {one.explanation}", style="dim"))
+        if attempt.explanation:
+            lines.append(Text(f"   {attempt.explanation}", style="dim"))
     return lines
 
 

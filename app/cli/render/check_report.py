@@ -28,23 +28,23 @@ class Finding:
 
 def show(out: Output, findings: Sequence[Finding]) -> None:
     """Print the findings and end with their exit code: 0 good, 3 the environment fails, 1 else."""
-    out.answer({"ok": not _failed(findings), "findings": findings}, *(_line(one) for one in findings))
+    out.answer({"ok": not _failed(findings), "findings": findings}, *(_line(finding) for finding in findings))
     failed = _failed(findings)
     if failed:
-        raise typer.Exit(3 if any(one.is_environment for one in failed) else 1)
+        raise typer.Exit(3 if any(finding.is_environment for finding in failed) else 1)
 
 
 def _failed(findings: Iterable[Finding]) -> list[Finding]:
-    return [one for one in findings if one.level == "fail"]
+    return [finding for finding in findings if finding.level == "fail"]
 
 
-def _line(one: Finding) -> Text:
+def _line(finding: Finding) -> Text:
     parts: list[Any] = [
-        state(one.level),
-        " " * (6 - len(one.level)),
-        (f"{one.subject:<12}", "bold"),
-        one.message,
+        state(finding.level),
+        " " * (6 - len(finding.level)),
+        (f"{finding.subject:<12}", "bold"),
+        finding.message,
     ]
-    if one.todo:
-        parts += [("\n                  → ", "bold"), one.todo]
+    if finding.todo:
+        parts += [("\n                  → ", "bold"), finding.todo]
     return Text.assemble(*parts)

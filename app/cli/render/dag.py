@@ -61,7 +61,9 @@ def _places(
         for row in rows if downwards else list(reversed(rows)):
             near = graph if downwards else children
             wished = [
-                _middle([place[one] for one in near[name] if one in place], place.get(name, 0))
+                _middle(
+                    [place[neighbour] for neighbour in near[name] if neighbour in place], place.get(name, 0)
+                )
                 for name in row
             ]
             place.update(zip(row, _spread(wished, [half(name) for name in row], gap), strict=True))
@@ -201,7 +203,7 @@ def _bands(
     """Return for each gap between layers its groups of edges, each with the lane it turns in."""
     bands = []
     for row, below in pairwise(rows):
-        children = {name: tuple(one for one in below if name in graph[one]) for name in row}
+        children = {name: tuple(child for child in below if name in graph[child]) for name in row}
         together: dict[tuple[str, ...], list[str]] = {}
         for name, ends in children.items():
             if ends:
@@ -213,7 +215,7 @@ def _bands(
 def _lanes(groups: Sequence[_Group], place: Mapping[str, int]) -> list[tuple[_Group, int]]:
     taken: list[int] = []
     laned = []
-    for group in sorted(groups, key=lambda one: min(one.tracks(place))):
+    for group in sorted(groups, key=lambda group: min(group.tracks(place))):
         tracks = group.tracks(place)
         lane = next((lane for lane, end in enumerate(taken) if end < min(tracks)), len(taken))
         taken[lane : lane + 1] = [max(tracks)]

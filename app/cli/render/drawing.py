@@ -30,18 +30,18 @@ SYMBOLS: Mapping[StepState, str] = {
 
 def draw_workflow(steps: Sequence[Step], width: int) -> Text | None:
     """Return the graph of the steps in their states; None where a drawing would not help or not fit."""
-    nodes = {one.name: Node(f"{SYMBOLS[one.state]} {one.name}", style(one.state)) for one in steps}
-    return draw(nodes, {one.name: one.depends_on for one in steps}, width)
+    nodes = {step.name: Node(f"{SYMBOLS[step.state]} {step.name}", style(step.state)) for step in steps}
+    return draw(nodes, {step.name: step.depends_on for step in steps}, width)
 
 
 def step_table(steps: Sequence[Step]) -> RenderableType:
     """Return a line for each step."""
-    done = {one.name for one in steps if one.state.satisfies_children}
+    done = {step.name for step in steps if step.state.satisfies_children}
     return table(
         "step", "state", "attempts", "took", "detail",
         rows=[
-            (one.name, state(one.state), str(one.attempt or ""), _took(one), _detail(one, done))
-            for one in steps
+            (step.name, state(step.state), str(step.attempt or ""), _took(step), _detail(step, done))
+            for step in steps
         ],
     )  # fmt: skip
 

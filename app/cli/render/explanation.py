@@ -46,45 +46,56 @@ class RenderedExplanation:
             "codes": self.explanation.codes,
             "winner": self.explanation.winner,
             "considered": self.explanation.considered,
-            "schedule": [_planned(one) for one in self.plan],
+            "schedule": [_planned(planned) for planned in self.plan],
         }
 
     def verdict_lines(self) -> RenderableType:
         """Return category, policy, rule and why."""
         verdict = self.explanation.verdict
-        told = self.policy
-        if told != verdict.policy:
-            told = f"{told} (by configuration; the rule says {verdict.policy})"
+        policy = self.policy
+        if policy != verdict.policy:
+            policy = f"{policy} (by configuration; the rule says {verdict.policy})"
         wait = verdict.retry_after
         return facts(
             [
                 ("category", verdict.category),
-                ("policy", Text(told, style="red" if self.policy == "never" else "yellow")),
+                ("policy", Text(policy, style="red" if self.policy == "never" else "yellow")),
                 ("rule", f"{verdict.rule} (confidence {verdict.confidence:g})"),
                 ("source", self.source),
                 ("why", verdict.explanation),
                 ("looked through", " › ".join(self.explanation.wrappers)),
-                ("codes", "  ".join(f"{one.kind} {one.code}" for one in self.explanation.codes)),
+                ("codes", "  ".join(f"{code.kind} {code.code}" for code in self.explanation.codes)),
                 ("asked to wait", span(wait.total_seconds()) if wait is not None else None),
             ]
         )
 
     def chain(self, *, whole: bool) -> RenderableType:
         """Return what was asked in order: whole, or only rules and codes, and not too many of them."""
-        asked = [one for one in self.explanation.considered if whole or one.rule is not None or one.key]
+        asked = [
+            considered
+            for considered in self.explanation.considered
+            if whole or considered.rule is not None or considered.key
+        ]
         if not asked:
             return Text("no rule was found by class, code, cause or text", style="dim")
         left_out = 0
         if not whole and len(asked) > CHAIN_SHOWN:
             left_out, asked = len(asked) - CHAIN_SHOWN, asked[-CHAIN_SHOWN:]
-        listed = table("asked", "about", "looked up", "rule", "outcome", rows=[_asked(one) for one in asked])
+        listed = table(
+            "asked",
+            "about",
+            "looked up",
+            "rule",
+            "outcome",
+            rows=[_asked(considered) for considered in asked],
+        )
         if not left_out:
             return listed
         return Group(listed, Text(f"{left_out} asked before these: see them with --verbose", style="dim"))
 
     def plan_lines(self) -> list[RenderableType]:
         """Return what follows after each attempt if all fail so."""
-        lines: list[RenderableType] = [_line(one) for one in self.plan[:SHOWN]]
+        lines: list[RenderableType] = [_line(planned) for planned in self.plan[:SHOWN]]
         if len(self.plan) > SHOWN:
             lines.append(f"… and so on up to attempt {self.plan[-1].attempt}, then a dead letter")
         return lines
@@ -108,32 +119,38 @@ def _source(explanation: Explanation, book: RuleBook) -> str:
     return "" if rule is None else rule.source
 
 
-def _asked(one: Considered) -> tuple[str | Text, ...]:
-    style = {"matched": "green", "condition not met": "yellow"}.get(one.outcome, "dim")
-    note = f": {one.note}" if one.note else ""
-    return one.stage, one.subject, one.key, one.rule or "", Text(f"{one.outcome}{note}", style=style)
+def _asked(considered: Considered) -> tuple[str | Text, ...]:
+    style = {"matched": "green", "condition not met": "yellow"}.get(considered.outcome, "dim")
+    note = f": {considered.note}" if considered.note else ""
+    return (
+        considered.stage,
+        considered.subject,
+        considered.key,
+        considered.rule or "",
+        Text(f"{considered.outcome}{note}", style=style),
+    )
 
 
-def _planned(one: Planned) -> dict[str, Any]:
-    decision = one.decision
+def _planned(planned: Planned) -> dict[str, Any]:
+    decision = planned.decision
     if isinstance(decision, Dead):
         return {
-            "attempt": one.attempt, "then": "dead_letter", "reason": decision.reason,
+            "attempt": planned.attempt, "then": "dead_letter", "reason": decision.reason,
             "explanation": decision.explanation,
         }  # fmt: skip
     return {
-        "attempt": one.attempt,
+        "attempt": planned.attempt,
         "then": "retry",
         "delay_seconds": decision.delay,
-        "least_seconds": one.least,
-        "most_seconds": one.most,
+        "least_seconds": planned.least,
+        "most_seconds": planned.most,
         "explanation": decision.explanation,
     }
 
 
-def _line(one: Planned) -> str:
-    if isinstance(one.decision, Dead):
-        return f"after attempt {one.attempt}: dead letter, {one.decision.reason}"
-    least, most = span(one.least.total_seconds()), span(one.most.total_seconds())
+def _line(planned: Planned) -> str:
+    if isinstance(planned.decision, Dead):
+        return f"after attempt {planned.attempt}: dead letter, {planned.decision.reason}"
+    least, most = span(planned.least.total_seconds()), span(planned.most.total_seconds())
     spread = f" ({least} to {most})" if least != most else ""
-    return f"after attempt {one.attempt}: again in {span(one.decision.delay.total_seconds())}{spread}"
+    return f"after attempt {planned.attempt}: again in {span(planned.decision.delay.total_seconds())}{spread}"

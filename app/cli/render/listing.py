@@ -64,7 +64,8 @@ class Listing:
         if self._needed(shown) > width and _FIRST_TO_GO in self._columns:
             shown.remove(self._columns.index(_FIRST_TO_GO))
         least = sum(
-            min(self._widths[one], _LEAST) if self._is_long(one) else self._widths[one] for one in shown
+            min(self._widths[column], _LEAST) if self._is_long(column) else self._widths[column]
+            for column in shown
         )
         if self._needed(shown) <= width or (width >= NARROW and least + _GAP * (len(shown) - 1) <= width):
             yield from self._flat(shown, width)
@@ -72,33 +73,36 @@ class Listing:
             yield from self._two(shown, width)
 
     def _needed(self, shown: Sequence[int]) -> int:
-        return sum(self._widths[one] for one in shown) + _GAP * (len(shown) - 1)
+        return sum(self._widths[column] for column in shown) + _GAP * (len(shown) - 1)
 
     def _is_long(self, number: int) -> bool:
         return self._widths[number] > _LONG and self._columns[number] not in _IDS
 
     def _flat(self, shown: Sequence[int], width: int) -> Iterator[Text]:
-        long = [one for one in shown if self._is_long(one)]
-        left = width - self._needed([one for one in shown if one not in long]) - _GAP * len(long)
+        long = [column for column in shown if self._is_long(column)]
+        left = width - self._needed([column for column in shown if column not in long]) - _GAP * len(long)
         left += 0 if len(long) < len(shown) else _GAP
-        widths = dict(zip(long, _shares([self._widths[one] for one in long], left), strict=True))
+        widths = dict(zip(long, _shares([self._widths[column] for column in long], left), strict=True))
         for row in [self._heads, *self._rows] if any(self._columns) else self._rows:
-            cells = [self._cell(row[one], one, widths.get(one, self._widths[one])) for one in shown]
-            sizes = [widths.get(one, self._widths[one]) for one in shown]
+            cells = [
+                self._cell(row[column], column, widths.get(column, self._widths[column])) for column in shown
+            ]
+            sizes = [widths.get(column, self._widths[column]) for column in shown]
             yield from _side_by_side(cells, sizes)
 
     def _two(self, shown: Sequence[int], width: int) -> Iterator[Text]:
-        long = [one for one in shown if self._is_long(one)]
-        above, below = [one for one in shown if one not in long], list[int]()
+        long = [column for column in shown if self._is_long(column)]
+        above, below = [column for column in shown if column not in long], list[int]()
         if shown[0] in long:
             # The name of an item comes first, however long it is.
             above, below, long = [shown[0]], above, long[1:]
         while len(above) > 1 and self._needed(above) > width:
             below.insert(0, above.pop())
         for row in [self._heads, *self._rows] if any(self._columns) else self._rows:
-            sizes = [min(self._widths[one], width) for one in above]
+            sizes = [min(self._widths[column], width) for column in above]
             yield from _side_by_side(
-                [self._cell(row[one], one, size) for one, size in zip(above, sizes, strict=True)], sizes
+                [self._cell(row[column], column, size) for column, size in zip(above, sizes, strict=True)],
+                sizes,
             )
             if row is not self._heads:
                 yield from self._named(row, below, width - _GAP)
@@ -106,16 +110,16 @@ class Listing:
 
     def _named(self, row: Sequence[Text], numbers: Sequence[int], width: int) -> Iterator[Text]:
         # A number means nothing when it is away from its heading.
-        told = [
-            Text.assemble((f"{self._columns[one]} ", "dim"), row[one])
-            for one in numbers
-            if row[one].plain not in _NOTHING
+        cells = [
+            Text.assemble((f"{self._columns[number]} ", "dim"), row[number])
+            for number in numbers
+            if row[number].plain not in _NOTHING
         ]
-        for line in folded(Text(" · ").join(told), width) if told else ():
+        for line in folded(Text(" · ").join(cells), width) if cells else ():
             yield Text.assemble(" " * _GAP, line)
 
     def _texts(self, row: Sequence[Text], numbers: Sequence[int], width: int) -> Iterator[Text]:
-        cells = [(row[one], one) for one in numbers if row[one].plain]
+        cells = [(row[number], number) for number in numbers if row[number].plain]
         if self._folds:
             lines = [line for cell, number in cells for line in folded(cell, width)]
         else:
@@ -155,13 +159,13 @@ class Facts:
         """Yield the lines."""
         widest = max((cell_len(name) for name, _ in self._rows), default=0)
         for name, value in self._rows:
-            told = folded(value, max(width - widest - _GAP, 10), breaks=False) or [Text()]
-            if max(_width(line) for line in told) > width - widest - _GAP:
+            lines = folded(value, max(width - widest - _GAP, 10), breaks=False) or [Text()]
+            if max(_width(line) for line in lines) > width - widest - _GAP:
                 # Below its name, where it stays in one piece if the terminal is wide enough.
                 yield Text(name, style="bold")
                 yield from folded(value, width, breaks=False)
                 continue
-            yield from _side_by_side([[Text(name, style="bold")], told], [widest, 0])
+            yield from _side_by_side([[Text(name, style="bold")], lines], [widest, 0])
 
 
 def _width(text: Text) -> int:
@@ -170,14 +174,14 @@ def _width(text: Text) -> int:
 
 def _shares(wanted: Sequence[int], width: int) -> list[int]:
     """Return how much of the width each gets: what it wants where that is less than its share."""
-    given = [0] * len(wanted)
-    left, hungry = max(width, len(wanted)), sorted(range(len(wanted)), key=lambda one: wanted[one])
+    shares = [0] * len(wanted)
+    left, hungry = max(width, len(wanted)), sorted(range(len(wanted)), key=lambda number: wanted[number])
     while hungry:
         share = left // len(hungry)
-        one = hungry.pop(0)
-        given[one] = max(1, min(wanted[one], share))
-        left -= given[one]
-    return given
+        number = hungry.pop(0)
+        shares[number] = max(1, min(wanted[number], share))
+        left -= shares[number]
+    return shares
 
 
 def _side_by_side(cells: Sequence[Sequence[Text]], widths: Sequence[int]) -> Iterator[Text]:

@@ -104,10 +104,10 @@ class _Console(Console):
         """Yield the parts of what is shown."""
         if not isinstance(renderable, Text):
             return super().render(renderable, options)
-        text, given = _harmless(renderable), options or self.options
-        if any(cell_len(word) > given.max_width for word in text.plain.split()):
-            given = given.update(no_wrap=True, overflow="ignore")
-        return super().render(text, given)
+        text, chosen = _harmless(renderable), options or self.options
+        if any(cell_len(word) > chosen.max_width for word in text.plain.split()):
+            chosen = chosen.update(no_wrap=True, overflow="ignore")
+        return super().render(text, chosen)
 
 
 def _harmless(text: Text) -> Text:
@@ -123,7 +123,7 @@ def _harmless(text: Text) -> Text:
 
 def table(*columns: str, rows: Iterable[Sequence[str | Text]], folds: bool = True) -> Listing:
     """Return a plain table; a cell that does not fit is folded, or cut."""
-    return Listing(columns, ([_cell(one) for one in row] for row in rows), folds=folds)
+    return Listing(columns, ([_cell(cell) for cell in row] for row in rows), folds=folds)
 
 
 def facts(rows: Iterable[tuple[str, str | Text | None]]) -> Facts:

@@ -16,20 +16,20 @@ from app.engine.redrive import Forecast, Plan, Progress, Wait
 
 def planned(plan: Plan) -> list[RenderableType]:
     """Return scope, options and forecast of a plan."""
-    one = plan.redrive
+    redrive = plan.redrive
     left_out = [
         counted(number, word)
-        for number, word in ((one.skipped, "letter left out"), (one.not_found, "id not found"))
+        for number, word in ((redrive.skipped, "letter left out"), (redrive.not_found, "id not found"))
         if number
     ]
     return [
         facts(
             [
-                ("redrive", str(one.id)),
-                ("scope", one.described),
-                ("letters", " · ".join([str(one.waiting), *left_out])),
-                ("verb", one.verb.replace("_", " ")),
-                *_options(one),
+                ("redrive", str(redrive.id)),
+                ("scope", redrive.described),
+                ("letters", " · ".join([str(redrive.waiting), *left_out])),
+                ("verb", redrive.verb.replace("_", " ")),
+                *_options(redrive),
                 ("expected", _expected(plan.forecast)),
             ]
         ),
@@ -41,22 +41,22 @@ def planned(plan: Plan) -> list[RenderableType]:
 
 def warnings(forecast: Forecast) -> list[RenderableType]:
     """Return what speaks against a plan; nothing where nothing does."""
-    return [] if all(one.is_fine for one in forecast.checks) else _against(forecast)
+    return [] if all(check.is_fine for check in forecast.checks) else _against(forecast)
 
 
-def _options(one: Redrive) -> list[tuple[str, str | None]]:
-    canary = " then ".join(map(str, one.canary))
+def _options(redrive: Redrive) -> list[tuple[str, str | None]]:
+    canary = " then ".join(map(str, redrive.canary))
     begins = [
-        *([f"at {one.not_before:%Y-%m-%d %H:%M:%S} UTC"] if one.not_before else []),
-        *([f"once every live worker runs {one.code_version}"] if one.code_version else []),
+        *([f"at {redrive.not_before:%Y-%m-%d %H:%M:%S} UTC"] if redrive.not_before else []),
+        *([f"once every live worker runs {redrive.code_version}"] if redrive.code_version else []),
     ]
     return [
         ("begins", " and ".join(begins) or None),
-        ("canary", f"{canary}, {one.success_share:.0%} must succeed" if canary else None),
-        ("rate", f"{one.rate_per_second:g} a second" if one.rate_per_second else None),
-        ("queue", one.queue),
-        ("priority", None if one.priority is None else str(one.priority)),
-        ("claimed", "those of others, too" if one.include_claimed else None),
+        ("canary", f"{canary}, {redrive.success_share:.0%} must succeed" if canary else None),
+        ("rate", f"{redrive.rate_per_second:g} a second" if redrive.rate_per_second else None),
+        ("queue", redrive.queue),
+        ("priority", None if redrive.priority is None else str(redrive.priority)),
+        ("claimed", "those of others, too" if redrive.include_claimed else None),
     ]
 
 
@@ -66,33 +66,34 @@ def _expected(forecast: Forecast) -> str:
 
 
 def _groups(forecast: Forecast) -> RenderableType:
-    ends = short_ids(one.group_id for one in forecast.groups)
+    ends = short_ids(group.group_id for group in forecast.groups)
     return table(
         "group", "letters", "requeued before", "step", "error",
         rows=[
             (
-                ends[one.group_id],
-                str(one.letters),
-                "–" if one.share is None else f"{one.succeeded} of {one.succeeded + one.failed} well",
-                one.step,
-                one.error.partition("\n")[0],
+                ends[group.group_id],
+                str(group.letters),
+                "–" if group.share is None else f"{group.succeeded} of {group.succeeded + group.failed} well",
+                group.step,
+                group.error.partition("\n")[0],
             )
-            for one in forecast.groups
+            for group in forecast.groups
         ],
         folds=False,
     )  # fmt: skip
 
 
 def _against(forecast: Forecast) -> list[RenderableType]:
-    found = [one for one in forecast.checks if not one.is_fine]
-    if not found:
+    against = [check for check in forecast.checks if not check.is_fine]
+    if not against:
         asked = f"{len(forecast.checks)} questions" + _sampled(forecast)
         return [Text(f"\nnothing speaks against it ({asked})", style="green")]
     lines: list[RenderableType] = [Text(f"\nwhat speaks against it{_sampled(forecast)}", style="bold")]
-    for one in found:
-        lines.append(Text(f"  {one.question} not {one.against} of {one.asked}", style="yellow"))
+    for check in against:
+        lines.append(Text(f"  {check.question} not {check.against} of {check.asked}", style="yellow"))
         lines += [
-            Text(f"    {short(each.letter_id)} {each.why.partition(chr(10))[0]}") for each in one.examples
+            Text(f"    {short(example.letter_id)} {example.why.partition(chr(10))[0]}")
+            for example in check.examples
         ]
     return lines
 
@@ -103,41 +104,48 @@ def _sampled(forecast: Forecast) -> str:
     return f"; inputs and workflows of a sample of {forecast.sampled}"
 
 
-def standing(told: Progress) -> list[RenderableType]:
+def standing(progress: Progress) -> list[RenderableType]:
     """Return where a redrive stands."""
-    one, at = told.redrive, now()
-    share = told.success_share
+    redrive, at = progress.redrive, now()
+    share = progress.success_share
     return [
         facts(
             [
-                ("redrive", str(one.id)),
-                ("state", Text.assemble(state(one.state), f" for {age(one.state_since, at)}")),
-                ("why", one.stop_reason),
-                ("scope", one.described),
-                ("verb", one.verb.replace("_", " ")),
-                ("started", f"{age(one.started_at, at)} ago by {one.started_by}" if one.started_at else None),
-                ("reason", one.reason),
-                *_options(one),
-                ("letters", line(one)),
+                ("redrive", str(redrive.id)),
+                ("state", Text.assemble(state(redrive.state), f" for {age(redrive.state_since, at)}")),
+                ("why", redrive.stop_reason),
+                ("scope", redrive.described),
+                ("verb", redrive.verb.replace("_", " ")),
+                (
+                    "started",
+                    f"{age(redrive.started_at, at)} ago by {redrive.started_by}"
+                    if redrive.started_at
+                    else None,
+                ),
+                ("reason", redrive.reason),
+                *_options(redrive),
+                ("letters", line(redrive)),
                 ("succeed", None if share is None else f"{share:.0%} of those ended"),
-                ("goes", _pace(told)),
+                ("goes", _pace(progress)),
             ]
         ),
-        *_waits(told.waits),
-        *_errors(told.new_errors),
+        *_waits(progress.waits),
+        *_errors(progress.new_errors),
     ]
 
 
-def _waits(found: Sequence[Wait]) -> list[RenderableType]:
-    if not found:
+def _waits(waits: Sequence[Wait]) -> list[RenderableType]:
+    if not waits:
         return []
     at = now()
     lines: list[RenderableType] = [Text("\nit waits", style="bold")]
-    for one in found:
-        due = None if one.until is None or one.then is None else _when(one.then, one.until, at)
-        lines.append(Text(f"  {counted(one.letters, 'letter')}: " + "; ".join(filter(None, (one.why, due)))))
-        if one.verb:
-            lines.append(Text(f"    {one.verb}", style="cyan"))
+    for wait in waits:
+        due = None if wait.until is None or wait.then is None else _when(wait.then, wait.until, at)
+        lines.append(
+            Text(f"  {counted(wait.letters, 'letter')}: " + "; ".join(filter(None, (wait.why, due))))
+        )
+        if wait.verb:
+            lines.append(Text(f"    {wait.verb}", style="cyan"))
     return lines
 
 
@@ -145,10 +153,10 @@ def _when(then: str, until: datetime, at: datetime) -> str:
     return f"{then} at the next sweep" if until <= at else f"{then} in {span((until - at).total_seconds())}"
 
 
-def _pace(told: Progress) -> str | None:
-    if told.eta_seconds is None:
+def _pace(progress: Progress) -> str | None:
+    if progress.eta_seconds is None:
         return None
-    return f"{told.per_second:.1f} a second, the last one in {span(told.eta_seconds)}"
+    return f"{progress.per_second:.1f} a second, the last one in {span(progress.eta_seconds)}"
 
 
 def _errors(errors: Sequence[NewError]) -> list[RenderableType]:
@@ -156,57 +164,59 @@ def _errors(errors: Sequence[NewError]) -> list[RenderableType]:
         return []
     return [
         Text("\nfailed again with", style="bold"),
-        *(Text(f"  {one.count} × {one.error} (letter {short(one.letter_id)})") for one in errors),
+        *(Text(f"  {error.count} × {error.error} (letter {short(error.letter_id)})") for error in errors),
     ]
 
 
-def line(one: Redrive) -> str:
+def line(redrive: Redrive) -> str:
     """Return the counts of a redrive in one line."""
     counts = (
-        (one.waiting, "waiting"),
-        (one.sent, "sent"),
-        (one.succeeded, "succeeded"),
-        (one.failed, "failed"),
-        (one.skipped, "skipped"),
-        (one.not_found, "not found"),
+        (redrive.waiting, "waiting"),
+        (redrive.sent, "sent"),
+        (redrive.succeeded, "succeeded"),
+        (redrive.failed, "failed"),
+        (redrive.skipped, "skipped"),
+        (redrive.not_found, "not found"),
     )
-    return f"{one.total}: " + (", ".join(f"{number} {word}" for number, word in counts if number) or "none")
+    return f"{redrive.total}: " + (
+        ", ".join(f"{number} {word}" for number, word in counts if number) or "none"
+    )
 
 
-def listing(found: Iterable[Redrive]) -> RenderableType:
+def listing(redrives: Iterable[Redrive]) -> RenderableType:
     """Return redrives, one a line."""
-    at, found = now(), list(found)
-    ends = short_ids(one.id for one in found)
+    at, redrives = now(), list(redrives)
+    ends = short_ids(redrive.id for redrive in redrives)
     return table(
         "id", "age", "state", "by", "verb", "letters", "scope",
         rows=[
             (
-                ends[one.id],
-                age(one.started_at or one.planned_at, at),
-                state(one.state),
-                one.started_by or one.planned_by,
-                one.verb,
-                line(one),
-                one.described,
+                ends[redrive.id],
+                age(redrive.started_at or redrive.planned_at, at),
+                state(redrive.state),
+                redrive.started_by or redrive.planned_by,
+                redrive.verb,
+                line(redrive),
+                redrive.described,
             )
-            for one in found
+            for redrive in redrives
         ],
     )  # fmt: skip
 
 
-def item_table(found: Sequence[Item]) -> RenderableType:
+def item_table(items: Sequence[Item]) -> RenderableType:
     """Return letters of a redrive, one a line."""
     at = now()
     return table(
         "letter", "state", "age", "workflow", "reason",
         rows=[
             (
-                str(one.letter_id),
-                state(one.state),
-                age(one.at, at),
-                str(one.workflow_id or ""),
-                one.reason or "",
+                str(item.letter_id),
+                state(item.state),
+                age(item.at, at),
+                str(item.workflow_id or ""),
+                item.reason or "",
             )
-            for one in found
+            for item in items
         ],
     )  # fmt: skip

@@ -35,8 +35,8 @@ def pattern_of(message: str) -> str:
         end = mark.end()
     parts.append(_escaped(text[end:].partition("<")[0] if "<" in text[end:] else text[end:]))
     pattern = ".+".join(parts).removesuffix(".+").strip()
-    found = pattern and re.search(pattern, message, re.IGNORECASE)
-    return pattern if found and any(character.isalpha() for character in pattern) else ""
+    match = pattern and re.search(pattern, message, re.IGNORECASE)
+    return pattern if match and any(character.isalpha() for character in pattern) else ""
 
 
 def _escaped(text: str) -> str:

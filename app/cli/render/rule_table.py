@@ -22,18 +22,18 @@ _CLASSES = ("type", "base", "fallback")
 
 def show(cli: Cli, layers: Layers, family: str | None) -> None:
     """Answer with all rules, the users' first, or with those of one family."""
-    known = [one.name for one in FAMILIES]
+    known = [family.name for family in FAMILIES]
     if family is not None and family not in known:
         raise typer.BadParameter(f"there is no family {family!r}, but {', '.join(known)}")
     own = [] if family is not None else [(place, rule) for place, rules in layers for rule in rules]
-    chosen = [one for one in FAMILIES if family in (None, one.name)]
+    chosen = [candidate for candidate in FAMILIES if family in (None, candidate.name)]
     value = [_own_fields(place, rule) for place, rule in own]
-    value += [_fields(one.name, rule) for one in chosen for rule in one.rules]
+    value += [_fields(listed.name, rule) for listed in chosen for rule in listed.rules]
     parts: list[RenderableType] = []
     if own:
         parts += [Text("your own", style="bold"), _own_table(own), Text()]
-    for one in chosen:
-        parts += [Text.assemble((one.name, "bold"), f"  {one.about}"), _table(one.rules), Text()]
+    for listed in chosen:
+        parts += [Text.assemble((listed.name, "bold"), f"  {listed.about}"), _table(listed.rules), Text()]
     cli.out.answer_page(Page.whole(value), *parts)
 
 
@@ -72,16 +72,16 @@ def _fields(family: str, rule: Rule) -> dict[str, Any]:
 
 
 def _own_fields(place: str, rule: AnyRule) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": rule.name, "family": None, "place": place, "errors": rule.errors, "statuses": rule.statuses,
         "codes": rule.codes, "message": rule.message, "source": rule.source,
     }  # fmt: skip
     if isinstance(rule, UserRule):
-        told |= {
+        fields |= {
             "category": rule.category, "policy": rule.policy or POLICY_OF[rule.category],
             "retry_after": rule.retry_after, "reason": rule.reason,
         }  # fmt: skip
-    return told
+    return fields
 
 
 def _table(rules: Sequence[Rule]) -> RenderableType:
@@ -113,7 +113,7 @@ def _own_table(own: Iterable[tuple[str, AnyRule]]) -> RenderableType:
 
 
 def _conditions(rule: AnyRule) -> str:
-    asked = (*rule.errors, *(f"HTTP {one}" for one in rule.statuses), *rule.codes)
+    asked = (*rule.errors, *(f"HTTP {status}" for status in rule.statuses), *rule.codes)
     return ", ".join((*asked, *([f"message ~ {rule.message}"] if rule.message else []))) or "any failure"
 
 
