@@ -14,6 +14,8 @@ HEAVY_JOBS ?= 2
 
 LIGHT_TESTS := $(wildcard tests/unit tests/contract tests/integration)
 HEAVY_TESTS := $(wildcard tests/acceptance tests/faults)
+# A module is run by one process, which shares its servers; the longest first, as tests/conftest.py sorts them.
+HEAVY := --dist loadscope --no-loadscope-reorder
 # Without this plugin (and Docker's client behind it) a unit test run starts a second earlier.
 NO_CELERY_PLUGIN := -p no:celery -p no:docker_tools
 
@@ -97,10 +99,10 @@ test: ## Run the whole suite, on embedded servers unless REMAND_TEST_* name othe
 	@status=0; $(MAKE) test-light || status=1; $(MAKE) test-heavy || status=1; exit $$status
 
 test-light: install
-	@$(BIN)/python -m pytest -n $(JOBS) $(LIGHT_TESTS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadscope $(LIGHT_TESTS) $(ARGS)
 
 test-heavy: install
-	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope $(HEAVY_TESTS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) $(HEAVY) $(HEAVY_TESTS) $(ARGS)
 
 test-unit: install ## Run the unit tests only (seconds)
 	@$(BIN)/python -m pytest $(NO_CELERY_PLUGIN) tests/unit $(ARGS)
@@ -110,13 +112,13 @@ test-services: ## Integration and acceptance on REMAND_TEST_DATABASE_URL, REMAND
 
 # What asks for neither of the two servers brings its own, and has run in `make test`.
 test-services-light: install services-named
-	@$(BIN)/python -m pytest -n $(JOBS) -m "servers and not once" tests/integration $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -m "servers and not once" tests/integration $(ARGS)
 
 test-services-heavy: install services-named
-	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m "servers and not once" tests/acceptance $(ARGS)
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) $(HEAVY) -m "servers and not once" tests/acceptance $(ARGS)
 
 test-broker: install services-named ## Only what needs a broker: a further one on a database that is tested
-	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) --dist loadscope -m "broker and not once" tests/integration tests/acceptance tests/faults/test_chaos.py $(ARGS)
+	@$(BIN)/python -m pytest -n $(HEAVY_JOBS) $(HEAVY) -m "broker and not once" tests/integration tests/acceptance tests/faults/test_chaos.py $(ARGS)
 
 chaos: install ## Thousands of workflows under random faults (ARGS="--minutes 10 --broker rabbitmq"); one JSON line last
 	@$(BIN)/python -m tests.chaos $(ARGS)

@@ -23,6 +23,15 @@ LEVELS = frozenset({"unit", "integration", "acceptance", "faults", "contract"})
 NEED_BROKER = frozenset({"broker_url", "any_broker_url", "open_site", "quiet_site"})
 NEED_SERVERS = NEED_BROKER | {"test_servers"}
 HERE = Path(__file__).parent
+LONGEST = tuple(
+    f"test_{name}.py"
+    for name in (
+        "bad_input", "cli", "three_am", "readme_for_real", "workers", "dashboard_browser", "api_schema",
+        "breakers", "stops", "redrives", "metrics", "sweeps", "up", "command_access", "broker_answers",
+        "gates", "outage", "rabbitmq_queues", "traces", "user_rules", "chaos",
+    )
+)  # fmt: skip
+"""Modules of acceptance and faults that take longest, in order: begun late, all would wait for them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,6 +44,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("servers")
         if asked & NEED_BROKER:
             item.add_marker("broker")
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    name = item.path.name
+    is_long = item.path.parent.name in {"acceptance", "faults"} and name in LONGEST
+    return LONGEST.index(name) if is_long else len(LONGEST)
 
 
 def refuse_undeclared(
