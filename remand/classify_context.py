@@ -18,7 +18,7 @@ Outcome = Literal["matched", "condition not met", "no rule"]
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """Hold one thing that was asked on the way to a verdict.
+    """One question that was asked on the way to a verdict.
 
     `stage`: see `remand.judge.STAGES`. `subject`: class of the exception it was asked about. `key`: what was
     looked up, as it is shown; empty for a stage that looks nothing up. `rule`: None where there is none.

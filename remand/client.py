@@ -184,7 +184,7 @@ class Client:
 
         Raises:
             WaitTimedOut: it is still under way after `timeout` seconds; `details` holds its state.
-            NoAnswer: nobody answered; how it stands is not known.
+            NoAnswer: nobody answered; its state is not known.
         """
         until = time.monotonic() + timeout
         pause = _POLL_FIRST_SECONDS

@@ -1,7 +1,7 @@
 """Who calls a verb over the broker: recognised by the token in the message's header, else by a claim.
 
-A refusal is told to the sender and recorded: in the log each time, in the audit log once a minute for each
-verb and sender. Source: E6.
+A refusal is reported to the sender and recorded: in the log each time, in the audit log once a minute for
+each verb and sender. Source: E6.
 """
 
 from __future__ import annotations

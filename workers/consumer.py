@@ -91,7 +91,7 @@ class Consumer(Guarded):
             del self.strategies[name]
 
     def on_unknown_task(self, _body: Any, message: Any, exc: BaseException) -> None:
-        """Refuse a task that is none of ours; its sender is told if it waits for an answer.
+        """Refuse an unknown task; a sender that waits for an answer gets the error.
 
         Celery's own method would also log the content of the message.
         """

@@ -45,7 +45,7 @@ LOOK_SECONDS = 0.2
 _PR_SET_PDEATHSIG = 1
 
 
-class Presence(bootsteps.StartStopStep):
+class Heartbeat(bootsteps.StartStopStep):
     """The thread of the main process."""
 
     requires = ("celery.worker.components:Pool",)
@@ -54,7 +54,7 @@ class Presence(bootsteps.StartStopStep):
         self._done = threading.Event()
         self._no_grace = threading.Event()
         self._thread: threading.Thread | None = None
-        _life.presence = self
+        _life.heartbeat = self
 
     def start(self, worker: Any) -> None:
         """Register this incarnation before it hears its first bell."""
@@ -74,7 +74,7 @@ class Presence(bootsteps.StartStopStep):
             grace_seconds=runtime.settings.shutdown_grace_seconds,
         )
         stopping.stop_warm(worker, self._no_grace.set)
-        self._thread = threading.Thread(target=self._loop, name="remand-presence", daemon=True)
+        self._thread = threading.Thread(target=self._loop, name="remand-heartbeat", daemon=True)
         self._thread.start()
         log(
             "worker.registered",
@@ -133,7 +133,7 @@ class Presence(bootsteps.StartStopStep):
 
 
 class _Life:
-    presence: Presence | None = None
+    heartbeat: Heartbeat | None = None
 
 
 _life = _Life()
@@ -141,7 +141,7 @@ _life = _Life()
 
 def install(app: Celery) -> None:
     """Add the bootstep to a Celery app."""
-    app.steps["worker"].add(Presence)
+    app.steps["worker"].add(Heartbeat)
 
 
 @worker_init.connect
@@ -167,8 +167,8 @@ def _born(**_: Any) -> None:
     """Begin a child: drop the main process's heartbeat, and die with the main process."""
     if current_process().name == "MainProcess":
         return
-    presence = _life.presence
-    inherited = None if presence is None or not hasattr(presence, "pulse") else presence.pulse.fileno()
+    heartbeat = _life.heartbeat
+    inherited = None if heartbeat is None or not hasattr(heartbeat, "pulse") else heartbeat.pulse.fileno()
     if inherited is not None:
         # Our copy of the socket would keep the advisory lock when the main process is killed.
         os.close(inherited)
@@ -193,8 +193,8 @@ def _stop_claiming(**_: Any) -> None:
 
 @worker_shutdown.connect
 def _leave(**_: Any) -> None:
-    if _life.presence is not None:
-        _life.presence.leave()
+    if _life.heartbeat is not None:
+        _life.heartbeat.leave()
 
 
 def incarnation_of(worker: Any, code_version: str | None) -> Incarnation:

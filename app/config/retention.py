@@ -18,7 +18,7 @@ Days = Annotated[Count, Field(ge=0, le=36_500)]
 
 
 class RetentionSettings(BaseModel):
-    """Days that things are kept after they are over."""
+    """Days for which records are kept after they are over."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

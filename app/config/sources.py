@@ -1,6 +1,6 @@
 """Read settings from their sources, and remember the origin of each value.
 
-A source only reports what it found; the model refuses unknown names and wrong types.
+A source only reports what it holds; the model refuses unknown names and wrong types.
 """
 
 from __future__ import annotations

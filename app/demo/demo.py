@@ -54,7 +54,7 @@ def demo(
     """Run the examples: workflows that fail in real ways, retries by policy, an investigation, nothing lost.
 
     Everything runs embedded in a new temporary folder, or on the servers that the settings name, and ends
-    with the demo. With --json what happens is told on standard error, and standard output is one object.
+    with the demo. With --json, progress goes to standard error, and standard output is one object.
     """
     begun = time.monotonic()
     console = cli.out.errors if cli.out.as_json else cli.out.console

@@ -65,7 +65,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What is told of a run while it goes on."""
+    """What a run reports while it goes on."""
 
     phase: str
     submitted: int

@@ -157,7 +157,7 @@ def tidied(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """Return what may be told of the URL of a database or of brokers: no part of a password, ever."""
+    """Return the URL of a database or of brokers as it may be shown, without any part of a password."""
     try:
         if url.strip().startswith("postgres"):
             return str(DatabaseAddress.parse(url))

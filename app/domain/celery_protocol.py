@@ -34,7 +34,7 @@ class WireInvalid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """What a worker needs of a message: headers and body of protocol 2, and whom to answer."""
+    """What a worker needs of a message: headers and body of protocol 2, and where to send the answer."""
 
     headers: dict[str, Any]
     body: list[Any]

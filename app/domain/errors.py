@@ -44,7 +44,7 @@ from remand.errors import RemandError
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in a file or a table of settings: where, and what to do about it."""
+    """A problem in a file or a table of settings: where, and what to do about it."""
 
     file: str | None
     line: int | None
@@ -73,7 +73,7 @@ class NotFound(RemandError):
 
 
 class Conflict(RemandError):
-    """The thing is there, but not in a state that allows this."""
+    """It exists, but is not in a state that allows this."""
 
     code: ClassVar[str] = "CONFLICT"
     exit_code: ClassVar[int] = 5
@@ -177,7 +177,7 @@ class Unfiltered(BadInput):
 
 
 class AmbiguousId(BadInput):
-    """A shortened id fits more than one thing."""
+    """A shortened id is ambiguous."""
 
     code = "AMBIGUOUS_ID"
 
@@ -358,7 +358,7 @@ class ConfigInvalid(_WithProblems, Unfit):
 
 
 class ValueRefused(BadInput):
-    """Postgres cannot store a value that passed every check of ours."""
+    """Postgres cannot store a value that passed all our checks."""
 
     code = "VALUE_REFUSED"
 

@@ -1,4 +1,4 @@
-"""Own what people attach to things: labels of letters, tags of workflows, and links."""
+"""What people attach: labels of letters, tags of workflows, and links."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ DEFAULT_KINDS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One thing that people outside should know."""
+    """An event that people outside should know of."""
 
     kind: NotificationKind
     subject_id: UUID | str

@@ -39,7 +39,7 @@ class Page(Generic[T]):
         cursor: Callable[[T], str],
         count: Callable[[], int | None] = lambda: None,
     ) -> Page[T]:
-        """Return the first `limit` of what was found; one more than that says that there is another page.
+        """Return the first `limit` of the items; one more than that says that there is another page.
 
         Counts only on the first of several pages: later pages need no count, and a single page counts itself.
         """

@@ -49,7 +49,7 @@ class DefaultRows:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong."""
+    """A problem of the partitions."""
 
     code: str
     level: Literal["fail", "warn"]

@@ -1,4 +1,4 @@
-"""What the codes of problems mean: those that an error lists in `details.problems`, all told at once."""
+"""What the codes of problems mean: those that an error lists in `details.problems`, all reported at once."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ BURST_SECONDS = 1.0
 
 
 class RedriveState(StrEnum):
-    """How a redrive stands."""
+    """The state of a redrive."""
 
     PLANNED = "planned"
     """Its set is fixed; nobody has started it. Forgotten after a day."""

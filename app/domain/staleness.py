@@ -143,7 +143,7 @@ class Signs:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a workflow stands, by that of its measures that it does worst by."""
+    """The state of a workflow, by its worst measure."""
 
     health: Health
     why: Why
@@ -157,7 +157,7 @@ class Verdict:
 
 
 def judge(signs: Signs, lifecycle: Lifecycle, now: datetime) -> Verdict:
-    """Return how a workflow stands now: of equally bad measures the most telling, then the first to end."""
+    """Return the state of a workflow now: of equally bad measures the most telling, then the first to end."""
     verdicts = [_verdict(*measure, lifecycle, now) for measure in _measures(signs, lifecycle)]
     return min(verdicts, key=_order)
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class WorkflowState(StrEnum):
-    """Where a workflow as a whole stands."""
+    """The state of a whole workflow."""
 
     PENDING = "pending"
     """In: submit; out: submit, in the same transaction."""
@@ -49,7 +49,7 @@ class WorkflowState(StrEnum):
 
 
 class StepState(StrEnum):
-    """Where one step stands."""
+    """The state of a step."""
 
     PENDING = "pending"
     """In: submit, reset, withdraw; out: settle of the last parent, operator."""
@@ -84,7 +84,7 @@ class StepState(StrEnum):
 
 
 class DeadLetterStatus(StrEnum):
-    """How an investigation stands."""
+    """The state of an investigation."""
 
     PENDING = "pending"
     """Opened by a terminal failure; nobody looks at it yet."""
@@ -106,7 +106,7 @@ class DeadLetterStatus(StrEnum):
 
 
 class GroupState(StrEnum):
-    """How a group of dead letters with one cause stands."""
+    """The state of a group of dead letters with one cause."""
 
     OPEN = "open"
     """Its cause is there, and nobody looks at it; in: its first letter, a letter after it was resolved."""
@@ -141,7 +141,7 @@ class Gate(StrEnum):
 
 
 class BreakerState(StrEnum):
-    """Where the circuit breaker of a dependency stands."""
+    """The state of the circuit breaker of a dependency."""
 
     CLOSED = "closed"
     """In: probes that succeeded, operator; out: too many failures, operator."""

@@ -40,7 +40,7 @@ def _listed(value: object) -> object:
 
 
 def _sound(key: str) -> Callable[[object, ValidationInfo], object]:
-    """Check one condition by itself, so that its problem is told at its own place."""
+    """Check one condition by itself, so that its problem is reported at its own place."""
 
     def check(value: object, info: ValidationInfo) -> object:
         value = _listed(value) if key != "message" else value

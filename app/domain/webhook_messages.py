@@ -108,7 +108,7 @@ Outcome: TypeAlias = Delivered | TryAgain | Refused
 
 
 def judge(status: int, excerpt: str, retry_after: timedelta | None) -> Outcome:
-    """Return what an HTTP status means; `told`: a redacted excerpt of the answer."""
+    """Return what an HTTP status means; `excerpt`: the start of the answer, redacted."""
     answer = f"{status} {_phrase(status)}{f': {excerpt}' if excerpt else ''}".strip()
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Delivered(answer)

@@ -98,7 +98,7 @@ class Stack:
     def start(self) -> Endpoints:
         """Own the data directory and start both servers, or attach to the owner. Idempotent.
 
-        Raises: EmbeddedUnavailable, and then nothing of ours runs.
+        Raises: EmbeddedUnavailable, and then none of our servers runs.
         """
         if self._endpoints is not None:
             return self._endpoints

@@ -9,7 +9,7 @@ from app.store.claims import Claim
 
 
 class Audience(Protocol):
-    """Is told of every attempt of a process, in the thread that runs it. Must neither raise nor block."""
+    """Is notified of every attempt of a process, in the thread that runs it. Must neither raise nor block."""
 
     def begin(self, claim: Claim) -> None:
         """Note that an attempt starts."""
@@ -19,7 +19,7 @@ class Audience(Protocol):
 
 
 class Audiences:
-    """Several audiences: told of a start in order, of an end in reverse order."""
+    """Several audiences, notified of a start in order and of an end in reverse order."""
 
     def __init__(self, audiences: Sequence[Audience]) -> None:
         self._each = audiences

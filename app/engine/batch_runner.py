@@ -22,7 +22,7 @@ class BatchRunner:
     def __init__(
         self, state: DrainState, runner: Runner, sizer: BatchSizer, audience: Audience | None = None
     ) -> None:
-        """`audience`: told of every attempt."""
+        """`audience`: notified of every attempt."""
         self._state = state
         self._runner = runner
         self._sizer = sizer

@@ -56,7 +56,7 @@ class Executor:
     ) -> None:
         """Take a free slot in `processes`; None: no main process watches this one.
 
-        `audience`: told of every attempt.
+        `audience`: notified of every attempt.
         """
         self._state = DrainState(
             queue=queue, bell=bell, settings=settings, counter=counter, processes=processes, pause=pause

@@ -24,7 +24,7 @@ BEAT_INTERVALS = 10
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold."""
+    """One condition that must hold."""
 
     name: str
     ok: bool

@@ -159,7 +159,7 @@ def warn_of_unknown_classes(layers: Layers) -> None:
 
 
 def _what_is_wrong_with(name: str) -> str:
-    """Return why no exception has that class name; empty when one may, or when that cannot be told."""
+    """Return why no exception has that class name; empty if one may have it, or if nobody can know."""
     package = name.partition(".")[0]
     if package == "__main__" or "<locals>" in name:
         return ""

@@ -169,7 +169,7 @@ def start() -> None:
 
 
 def of(provider: TracerProvider) -> Traces | None:
-    """Return traces that are told by a provider; None: it is switched off."""
+    """Return traces that go to a provider; None: it is switched off."""
     from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415 - as in `_provider`
 
     tracer = provider.get_tracer("remand", product.__version__)

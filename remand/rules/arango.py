@@ -1,4 +1,4 @@
-"""Rules for ArangoDB and for servers of Gremlin: their error numbers, told inside one class for each verb."""
+"""Rules for ArangoDB and for servers of Gremlin: by the error numbers within one class for each verb."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Document:
         """Note a problem at a path, with the line of the path or of its nearest known ancestor.
 
         Raises:
-            Enough: it is the last that is told.
+            Enough: no further problem is reported.
         """
         self._wrong.add(path)
         self.add_at(self.line_of(path), path, message, code)

@@ -16,7 +16,7 @@ RATE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a redrive stands, in figures."""
+    """The progress of a redrive, in figures."""
 
     redrive: Redrive
     per_second: float

@@ -21,7 +21,7 @@ MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One thing that letters of a redrive wait for."""
+    """Something that letters of a redrive wait for."""
 
     letters: int
     why: str

@@ -15,7 +15,7 @@ third at once; returns how many were moved."""
 
 
 def in_batches(sweep: str, size: int, act: Act) -> int:
-    """Act until nothing is found; return how much was moved.
+    """Act until nothing is left; return how much was moved.
 
     Raises the error of the first workflow that was passed over, after all others are done.
     """

@@ -26,7 +26,7 @@ def partitions(engine: Engine, patience: Patience | None = None) -> list[str]:
     Raises:
         Busy: others held a default partition all the time; what was made so far stays, the next run goes on.
 
-    Transaction: one for each period. People outside are told of what is missing in the end.
+    Transaction: one for each period. What is still missing at the end is notified.
     """
     now = engine.clock.fixed() or diagnosis.server_time(engine.database)
     created: list[str] = []

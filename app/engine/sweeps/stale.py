@@ -93,7 +93,7 @@ def _take_all(engine: Engine) -> tuple[int, int]:
 def _found(
     engine: Engine, find: Callable[[Connection, str, datetime, int], list[UUID]], size: int
 ) -> Iterator[list[UUID]]:
-    """Look until nothing new is found; yield it by batches, in its order, each workflow once."""
+    """Look until there is nothing new; yield it by batches, in its order, each workflow once."""
     tried: set[UUID] = set()
     while True:
         with engine.database.begin() as connection:

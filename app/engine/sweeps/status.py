@@ -19,7 +19,7 @@ SLACK_SECONDS = 2 * NOTE_SECONDS
 
 
 class SweepState(StrEnum):
-    """How a sweep stands."""
+    """The state of a sweep."""
 
     WELL = "well"
     FAILING = "failing"
