@@ -27,9 +27,9 @@ from celery.signals import (
 )
 
 import app as product
+from app.engine.attempt_ends import told
 from app.engine.child_supervisor import ChildSupervisor
 from app.engine.publish import publish
-from app.engine.recording import told
 from app.engine.routing import Routing
 from app.engine.rule_sets import warn_of_unknown_classes
 from app.engine.startup import await_database, patiently

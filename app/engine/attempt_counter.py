@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from app.clock import Clock
+from app.engine.attempt_ends import told
 from app.engine.breakers import source_of
-from app.engine.recording import told
 from app.store import attempt_counts
 from app.store.attempt_counts import Source
 from app.store.claims import Claim

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from app.engine import recording
+from app.engine import attempt_ends
 from app.engine.audience import Audience
 from app.engine.batch_sizer import BatchSizer
 from app.engine.drain_state import DrainState
@@ -65,7 +65,7 @@ class BatchRunner:
             except NOT_NOW:
                 raise
             except Exception as error:  # noqa: BLE001 - as in a claim: the other steps must be run
-                return recording.unreadable(claim, self._state.queue.worker, error)
+                return attempt_ends.unreadable(claim, self._state.queue.worker, error)
         if self.audience is not None:
             self.audience.begin(claim)
         end = self._runner.run(claim)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from app.domain.queues import queue_of
-from app.engine import recording
+from app.engine import attempt_ends
 from app.engine.bell import Bell
 from app.engine.process_table import ProcessTable, Ran, Running, Slot
 from app.store.claims import EndedBadly
@@ -145,7 +145,7 @@ class ChildSupervisor:
         if not ends:
             return []
         # An attempt that cannot be recorded keeps its lease: the rescue sweep finds it then.
-        counted, _ = recording.fail(lambda some: self._queue.fail(some, by="guard"), ends, away=NOT_NOW)
+        counted, _ = attempt_ends.fail(lambda some: self._queue.fail(some, by="guard"), ends, away=NOT_NOW)
         for end in counted.values():
             count(LOST_ATTEMPTS, "process" if end.outcome == "lost" else "timeout")
             log(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from app.engine import recording
+from app.engine import attempt_ends
 from app.engine.batch import Ended
 from app.engine.batch_sizer import BatchSizer
 from app.engine.drain_state import DrainState
@@ -93,7 +93,7 @@ class Claimer:
             # The claim may have been made, and only its answer could not be read.
             state.doubtful = True
             self.reconcile()
-            log("claim.divided", queue=queue, error=recording.told(error))
+            log("claim.divided", queue=queue, error=attempt_ends.told(error))
             return self._claim_first(queue)
 
     def _claim_first(self, queue: str) -> list[Claim]:
@@ -115,7 +115,7 @@ class Claimer:
             raise
         except Exception as error:  # noqa: BLE001 - as above
             state.note(claimed=1)
-            unreadable = recording.unreadable(head, state.queue.worker, error)
+            unreadable = attempt_ends.unreadable(head, state.queue.worker, error)
             self._recorder.record(Ended(bad=[unreadable]), queue, 0)
             state.ring([queue])
             return []
@@ -129,7 +129,7 @@ class Claimer:
             "step.put_off",
             workflow_id=str(put_off.workflow_id),
             step=put_off.step,
-            error=recording.told(error),
+            error=attempt_ends.told(error),
         )
         state.ring([queue])
         return True

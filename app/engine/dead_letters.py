@@ -14,8 +14,8 @@ from app.domain.dead_letters import DEFAULT_QUEUE, LetterPolicy
 from app.domain.snapshot import fit, unread
 from app.domain.states import DeadReason
 from app.domain.template import Template
+from app.engine.attempt_ends import in_halves, told
 from app.engine.dead_letter_notifications import Letter, tell
-from app.engine.recording import in_halves, told
 from app.store import dead_letters, dead_queues, json_values
 from app.store.failures import DecidedDeath
 from app.store.groups import Cause, Ensured, Reopened, ensure_groups

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from app.config import Settings
 from app.domain.errors import DatabaseUnreachable
-from app.engine import recording
+from app.engine import attempt_ends
 from app.engine.attempt_counter import AttemptCounter
 from app.engine.audience import Audience
 from app.engine.batch import Batch
@@ -145,9 +145,9 @@ class Executor:
         state = self._state
         ended = state.batch.take_ended()
         if isinstance(error, Exception):
-            why = f"it was broken off: {recording.told(error)}"
+            why = f"it was broken off: {attempt_ends.told(error)}"
             for claim in state.batch.take_current():
-                ended.bad.append(recording.lost(claim, state.queue.worker, why))
+                ended.bad.append(attempt_ends.lost(claim, state.queue.worker, why))
         if ended:
             self._recorder.record(ended, state.report.queue, 0)
 

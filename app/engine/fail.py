@@ -15,10 +15,10 @@ from app.domain.dead_letters import LetterPolicy
 from app.domain.decide import Dead, EndedAttempt, Retry, decide, latest_due
 from app.domain.errors import Busy, DatabaseUnreachable
 from app.domain.states import DeadReason
+from app.engine.attempt_ends import told
 from app.engine.breakers import Breakers, source_of
 from app.engine.context import Engine
 from app.engine.dead_letters import Opened, log_opened, open_letters, policy_of
-from app.engine.recording import told
 from app.engine.retry_budgets import counted, hold_to_budget
 from app.engine.routing import Routing
 from app.store import attempt_counts, dead_letters, failures

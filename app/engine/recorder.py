@@ -8,11 +8,11 @@ from uuid import UUID
 
 from app.domain.errors import Busy, ValueRefused
 from app.domain.queues import queue_of
-from app.engine import recording
+from app.engine import attempt_ends
+from app.engine.attempt_ends import Key
 from app.engine.batch import Ended
 from app.engine.breakers import Breakers
 from app.engine.drain_state import BUSY_TRIES, DrainState
-from app.engine.recording import Key
 from app.engine.routing import Routing
 from app.engine.unclassified import list_unknown
 from app.store.claims import Claim, Completed, EndedBadly, Settled
@@ -73,7 +73,7 @@ class Recorder:
         return True
 
     def _record(self, ended: Ended, queue: str, k: int) -> Settled:
-        came = recording.Settling()
+        came = attempt_ends.Settling()
         # Failures are judged by the number of attempts: these counts must be added first.
         self._state.counter.flush(now=bool(ended.bad))
         if ended.good:
@@ -90,7 +90,7 @@ class Recorder:
         metrics_buffer.flush()
         return came.settled
 
-    def _settle(self, results: Sequence[Completed], queue: str, k: int) -> recording.Settling:
+    def _settle(self, results: Sequence[Completed], queue: str, k: int) -> attempt_ends.Settling:
         begun = time.monotonic()
         state = self._state
 
@@ -102,7 +102,7 @@ class Recorder:
                 state.doubtful = True
                 raise
 
-        came = recording.settle(state.queue, results, settle, k, self._refused)
+        came = attempt_ends.settle(state.queue, results, settle, k, self._refused)
         metrics_buffer.observe(SETTLE_SECONDS, time.monotonic() - begun)
         return came
 
@@ -121,7 +121,7 @@ class Recorder:
         except NOT_NOW:
             raise
         except Exception as error:  # noqa: BLE001 - others' results may be among them; the rescue sweep finds out
-            log("parked.left", error=recording.told(error))
+            log("parked.left", error=attempt_ends.told(error))
             return Settled()
 
     def _follow_up(self, settled: Settled) -> None:
@@ -138,10 +138,10 @@ class Recorder:
         `unknown`: those of them that are results, kept as results if even that fails.
         """
         state = self._state
-        routed = recording.in_halves(
+        routed = attempt_ends.in_halves(
             ended, lambda some: state.call(lambda: self._routing.route(some)), lambda end, _: [end]
         )
-        counted, left = recording.fail(
+        counted, left = attempt_ends.fail(
             lambda some: state.call(lambda: state.queue.fail(some, by="drain"), BUSY_TRIES),
             [end for some in routed for end in some],
         )
@@ -164,7 +164,7 @@ class Recorder:
             metrics_buffer.count(FAILED_ATTEMPTS, said["policy"], said["category"])
         list_unknown(self._state.queue, counted)
 
-    def _keep_forbidden(self, came: recording.Settling) -> list[Key]:
+    def _keep_forbidden(self, came: attempt_ends.Settling) -> list[Key]:
         """Keep results until a right is granted, at most until their lease ends; return their steps."""
         for done, missing in came.forbidden:
             log(

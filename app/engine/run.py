@@ -24,8 +24,8 @@ from app.config import Settings
 from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid, ValueRefused
 from app.domain.jsonvalue import encode
 from app.domain.stopping import is_echo_of_stop
+from app.engine.attempt_ends import told
 from app.engine.process_table import Running, SlotWriter
-from app.engine.recording import told
 from app.store.claims import Claim, Completed, EndedBadly
 from app.store.run_queue import RunQueue
 from app.store.session import NOT_NOW

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from uuid import UUID
 
-from app.engine.recording import told
+from app.engine.attempt_ends import told
 from app.store.session import NOT_NOW
 from app.telemetry import log
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-from app.engine.recording import Away, in_halves
+from app.engine.attempt_ends import Away, in_halves
 from app.engine.sweeps.batches import passed_over
 from app.store.held import holding
 from app.store.session import NOT_NOW, Database

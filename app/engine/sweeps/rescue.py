@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.engine import recording
+from app.engine import attempt_ends
 from app.engine.breakers import Breakers
 from app.engine.context import Engine
 from app.engine.leases import lease_slack
@@ -88,7 +88,7 @@ def settle_parked(engine: Engine, limit: int = BATCH) -> int:
 
 def _fail(engine: Engine, orphans: list[Orphan]) -> int:
     ended = [_lost(orphan) for orphan in orphans]
-    counted, _ = recording.fail(
+    counted, _ = attempt_ends.fail(
         lambda some: fail_attempts(engine.database, engine.clock, some, by="sweep.rescue"), ended
     )
     for orphan in orphans:

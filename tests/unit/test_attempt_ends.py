@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
-from app.engine import recording
-from app.engine.recording import Key, in_halves
+from app.engine import attempt_ends
+from app.engine.attempt_ends import Key, in_halves
 from app.store.claims import EndedBadly
 from remand.failure import capture
 
@@ -49,7 +49,7 @@ def test_one_end_that_cannot_be_recorded_holds_up_no_other(error: Exception) -> 
     store = Store(3, 17, error=error)
     ended = [an_end(number) for number in range(1, 33)]
 
-    counted, left = recording.fail(store.fail, ended)
+    counted, left = attempt_ends.fail(store.fail, ended)
 
     assert [end.workflow_id.int for end in left] == [3, 17]
     assert {key[0].int for key in counted} == set(range(1, 33)) - {3, 17}
@@ -58,7 +58,7 @@ def test_one_end_that_cannot_be_recorded_holds_up_no_other(error: Exception) -> 
 def test_all_together_is_one_call() -> None:
     store = Store(error=RuntimeError())
 
-    recording.fail(store.fail, [an_end(number) for number in range(1, 33)])
+    attempt_ends.fail(store.fail, [an_end(number) for number in range(1, 33)])
 
     assert store.calls == 1
 
@@ -69,7 +69,7 @@ def test_a_failure_in_other_letters_is_kept_in_those_there_are(encoding: str, te
     store = Store(error=RuntimeError(), encoding=encoding)
     plain, odd = an_end(1, "plain"), an_end(2, text)
 
-    counted, left = recording.fail(store.fail, [plain, odd])
+    counted, left = attempt_ends.fail(store.fail, [plain, odd])
 
     assert left == []
     assert counted[UUID(int=1), "a"] == plain
