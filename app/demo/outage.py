@@ -55,7 +55,7 @@ def demo_outage(
     """Take a service down under load and bring it back, with breakers and budgets off, and with them on.
 
     Everything runs embedded in a new temporary folder and ends with the demo; your settings are not read.
-    What is shown was counted by the service itself and in Postgres. With --json what happens is told on
+    What is shown was counted by the service itself and in Postgres. With --json, progress goes to
     standard error, and standard output is one object.
     """
     begun = time.monotonic()

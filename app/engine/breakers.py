@@ -18,12 +18,11 @@ from uuid import UUID
 from app.domain import breaker as rules
 from app.domain.breaker import Breaker, BreakerSpec, Move, resolve_breaker
 from app.domain.errors import BreakerNotFound
-from app.domain.notifications import Notice, NotificationKind
 from app.domain.states import BreakerState
 from app.domain.template import Template
 from app.engine.bell import Bell
+from app.engine.breaker_moves import iso, log_move, notify_opened
 from app.engine.context import Engine
-from app.engine.enqueue_notifications import enqueue
 from app.engine.operate import Who
 from app.engine.sweeps.passing_over import act_beside, act_passing_over
 from app.engine.worker_limits import limits_of
@@ -184,13 +183,13 @@ class Breakers:
                 move = decide(connection, now)
                 if move is None or not store.move(connection, name, move, by="remand", now=now):
                     return None
-                _announce(self._engine, connection, name, move, by="remand", now=now)
+                notify_opened(self._engine, connection, name, move, by="remand", now=now)
                 return move
 
         move = act_beside(self._engine.database, act, self._gated)
         if move is None:
             return
-        _tell(name, move, "remand")
+        log_move(name, move, "remand")
         if move.to_state is BreakerState.OPEN:
             self._hold_gated()
 
@@ -221,7 +220,7 @@ class Breakers:
             goes_on = False
             for passed in self._passing_over(lambda: self._tend_once(name, heard, all_held=all_held)):
                 if passed.move is not None:
-                    _tell(name, passed.move, "remand")
+                    log_move(name, passed.move, "remand")
                 if passed.was_last:
                     log("breaker.released", breaker=name)
                 released += passed.count
@@ -360,44 +359,11 @@ def _by_hand(
             if store.move(connection, name, move, by=who.by, now=now):
                 before, after = {"state": str(move.from_state)}, {"state": str(move.to_state)}
                 entry = Entry(
-                    verb, "breaker", name, before=before, after={**after, "probe_at": _iso(move.probe_at)}
+                    verb, "breaker", name, before=before, after={**after, "probe_at": iso(move.probe_at)}
                 )
                 audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
-                _announce(engine, connection, name, move, by=who.by, now=now)
+                notify_opened(engine, connection, name, move, by=who.by, now=now)
                 break
-    _tell(name, move, who.by)
+    log_move(name, move, who.by)
     Breakers(engine).sweep(engine.bell)
     return move
-
-
-def _announce(
-    engine: Engine, connection: Connection, name: str, move: Move, *, by: str, now: datetime
-) -> None:
-    """Notify people outside that a breaker opened, but not each time that its probes fail again."""
-    if (move.from_state, move.to_state) != (BreakerState.CLOSED, BreakerState.OPEN):
-        return
-    facts = {"breaker": name, "by": by, "probe_at": _iso(move.probe_at)}
-    # A person's reason is not sent outside; the figures of an automatic opening are.
-    why = f": {move.reason}" if by == "remand" and move.reason else f" by {by}"
-    notice = Notice(
-        NotificationKind.BREAKER_OPENED,
-        name,
-        f"breaker {name} opened{why}",
-        facts,
-        occurrence=now.isoformat(),
-    )
-    enqueue(connection, engine.settings, notice, now)
-
-
-def _tell(name: str, move: Move, by: str) -> None:
-    match move.to_state:
-        case BreakerState.OPEN:
-            log("breaker.opened", breaker=name, by=by, reason=move.reason, probe_at=_iso(move.probe_at))
-        case BreakerState.HALF_OPEN:
-            log("breaker.half_open", breaker=name)
-        case BreakerState.CLOSED:
-            log("breaker.closed", breaker=name, by=by, reason=move.reason)
-
-
-def _iso(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()
