@@ -13,7 +13,7 @@ from app.engine.context import Engine
 from app.engine.dead_letters import log_opened, open_letters
 from app.engine.fail import DeathOutcome, log_given_up, split_by_strategy
 from app.store import dead_letter_workflows, failures
-from app.store.failures import DecidedDeath
+from app.store.failures import DecidedDeath, FailedAttempt
 from app.store.session import Connection
 from remand.classify import Classification
 from remand.failure import Failure
@@ -62,16 +62,10 @@ def take_out(
     Transaction: joins, holding the workflows. Source: C1, C14.
     """
     failure = cause.failure()
-    held_up = dead_letter_workflows.blocking_steps(connection, ids, failure)
+    blocking = dead_letter_workflows.blocking_steps(connection, ids, failure)
     deaths = [
-        DecidedDeath(
-            failed,
-            cause.reason,
-            cause.message,
-            source=str(cause.reason),
-            source_id=f"{failed.workflow_id}:{failed.step}:{failed.attempt}:{now.isoformat()}",
-        )
-        for failed in held_up
+        _death(failed, cause, now)
+        for failed in blocking
         if only is None or (failed.workflow_id, failed.step) in only
     ]
     if not deaths:
@@ -92,6 +86,16 @@ def take_out(
             jitter=engine.jitter,
         )
     return outcome
+
+
+def _death(failed: FailedAttempt, cause: Cause, now: datetime) -> DecidedDeath:
+    return DecidedDeath(
+        failed,
+        cause.reason,
+        cause.message,
+        source=str(cause.reason),
+        source_id=f"{failed.workflow_id}:{failed.step}:{failed.attempt}:{now.isoformat()}",
+    )
 
 
 def log_taken(outcome: DeathOutcome) -> None:

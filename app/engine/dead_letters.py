@@ -72,9 +72,6 @@ def open_letters(
         death, template = deaths[place], of[place]
         failed = death.failed
         before = earlier.get((failed.workflow_id, failed.step))
-        requeues = _requeues(before)
-        category = failed.failure.classification.category
-        policy = policy_of(template, settings)
         return _row(
             death,
             template=template,
@@ -83,15 +80,7 @@ def open_letters(
             snapshot=snapshots[failed.workflow_id],
             worker="unknown" if failed.worker is None else workers.get(failed.worker, "unknown"),
             now=now,
-            planned={
-                "triage_at": settings.dlq.triage_at(DeadReason(death.reason), now),
-                "follows": None if before is None else before.id,
-                "requeues": requeues,
-                # A workflow that a person took out of work goes back only when a person says so.
-                "requeue_at": None
-                if death.reason == DeadReason.MANUAL_DLQ
-                else policy.requeue_at(category, requeues, now, jitter()),
-            },
+            planned=_planned(death, before, template, settings, now=now, jitter=jitter),
         )
 
     stored = _store(connection, deaths, row, snapshots, now)
@@ -99,6 +88,30 @@ def open_letters(
     letters = [_told(letter_id, deaths[place], causes[place], groups) for place, letter_id in stored]
     tell(connection, settings, letters, groups.reopened, now)
     return opened
+
+
+def _planned(
+    death: DecidedDeath,
+    before: dead_letters.Earlier | None,
+    template: Template,
+    settings: Settings,
+    *,
+    now: datetime,
+    jitter: Callable[[], float],
+) -> dict[str, Any]:
+    """Return what is to happen with a letter by itself, and which letter it follows."""
+    requeues = _requeues(before)
+    category = death.failed.failure.classification.category
+    # A workflow that a person took out of work goes back only when a person says so.
+    is_manual = death.reason == DeadReason.MANUAL_DLQ
+    return {
+        "triage_at": settings.dlq.triage_at(DeadReason(death.reason), now),
+        "follows": None if before is None else before.id,
+        "requeues": requeues,
+        "requeue_at": None
+        if is_manual
+        else policy_of(template, settings).requeue_at(category, requeues, now, jitter()),
+    }
 
 
 def _snapshots(connection: Connection, ids: Sequence[UUID], settings: Settings) -> dict[UUID, str]:
