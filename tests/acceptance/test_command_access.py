@@ -20,6 +20,8 @@ from remand.client import Client, Refused, new_id
 from tests.support.site import SUPPORT, Site
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.once
+
 TIMEOUT_SECONDS = 60
 ANN = Who("ann")
 ANSWERED_WITHOUT_TOKEN = {
