@@ -19,7 +19,7 @@ from app.engine.attempt_counter import AttemptCounter
 from app.engine.audience import Audience, Audiences
 from app.engine.bell import Bell, SilentBell
 from app.engine.breakers import Breakers
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.executor import Executor
 from app.engine.leases import lease_slack
 from app.engine.process_table import ProcessTable
@@ -27,8 +27,8 @@ from app.engine.routing import Routing
 from app.engine.rule_sets import RuleSets, load_books
 from app.engine.spans import Spans
 from app.store import schema
+from app.store.database import Database
 from app.store.run_queue import RunQueue
-from app.store.session import Database
 from app.store.templates import Templates
 from app.telemetry import traces
 from remand.handler import Handlers, registry

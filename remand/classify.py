@@ -11,8 +11,8 @@ from datetime import datetime
 
 from remand.classify_context import ClassifyContext
 from remand.facts import HOSTILE
-from remand.judge import judge
 from remand.rules import RuleBook
+from remand.stages import judge
 from remand.verdict import UNCLASSIFIED, Classification
 
 

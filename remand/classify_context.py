@@ -20,7 +20,7 @@ Outcome = Literal["matched", "condition not met", "no rule"]
 class Considered:
     """One question that was asked on the way to a verdict.
 
-    `stage`: see `remand.judge.STAGES`. `subject`: class of the exception it was asked about. `key`: what was
+    `stage`: see `remand.stages.STAGES`. `subject`: class of the exception it was asked about. `key`: what was
     looked up, as it is shown; empty for a stage that looks nothing up. `rule`: None where there is none.
     `note`: what a person may want to know, such as what a rule's function raised.
     """

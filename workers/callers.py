@@ -21,7 +21,7 @@ from app.engine import signin
 from app.engine.operate import Who
 from app.store import audit
 from app.store.audit import Entry
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from app.telemetry import log
 from remand.errors import RemandError
 from workers import process

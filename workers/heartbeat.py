@@ -34,7 +34,7 @@ from app.engine.routing import Routing
 from app.engine.rule_sets import warn_of_unknown_classes
 from app.engine.startup import await_database, patiently
 from app.runtime import import_handlers
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from app.store.workers import Incarnation, WorkerHeartbeat
 from app.telemetry import log
 from remand.errors import RemandError

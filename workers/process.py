@@ -10,7 +10,7 @@ from typing import Any
 from celery.signals import worker_process_shutdown
 
 from app.bell import CeleryBell
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.executor import Executor
 from app.engine.process_table import ProcessTable
 from app.engine.rule_sets import RuleSets, load_books

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.engine import fail
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from workers import process
 from workers.celery import app
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from workers import process
 from workers.celery import app
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from starlette.requests import Request
 
 from app.domain.access import Permission
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.web.identity import Caller, require
 
 LONGEST_PAGE = 200

@@ -25,7 +25,7 @@ from app.api.idempotency import OnceOf
 from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, page_of_lines, whole
 from app.api.verbs import Action, bodies, body_of, carry_out
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Decided, Preview
 from app.engine.suggest import Suggestion, suggestions_for
 from app.resources import letters

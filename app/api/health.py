@@ -12,7 +12,7 @@ from starlette.responses import Response
 from app.api import openapi
 from app.api.dependencies import EngineOf, QueueReader
 from app.api.responses import answer
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.last_look import LastLook
 from app.engine.readiness import Check, checks
 from app.web.errors import sees_servers

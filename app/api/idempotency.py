@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.responses import answer
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.resources import idempotency
 from app.resources.idempotency import Answered, new_id
 from app.web.identity import signed_in

@@ -12,7 +12,7 @@ from pydantic import Field, create_model
 from app.api.dependencies import Body, DryRun, Line, Prose, Reason
 from app.domain.instants import Instant
 from app.engine import operate
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.resources.verbs import Argument, Noun, Verb, verb_of, verbs_of
 from app.web.identity import Caller, allow
 

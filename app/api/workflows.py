@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +28,7 @@ from app.api.openapi import CHANGES, Page, errors
 from app.api.responses import answer, page, whole
 from app.api.verbs import Action, bodies, carry_out
 from app.domain.access import Permission
-from app.domain.errors import InputInvalid
+from app.domain.workflow_filter import input_conditions
 from app.engine.operate import Decided, Preview
 from app.engine.submit import SubmitRequest, submit
 from app.resources import workflows
@@ -90,17 +89,9 @@ def list_workflows(
     `input.order=17` finds those whose input has 17 (as a number or as text) at `order`; names of deeper paths
     are joined by dots. Repeat it for more conditions; all must hold.
     """
-    wanted = replace(asked, input=tuple(_input_conditions(request)))
+    wanted = replace(asked, input=input_conditions(request.query_params.multi_items()))
     searched = workflows.search(engine.database, wanted, after=cursor, limit=limit)
     return page(searched.page.each(workflows.line_of), looked_back_to=searched.looked_back_to)
-
-
-def _input_conditions(request: Request) -> Iterator[tuple[str, str]]:
-    for name, value in request.query_params.multi_items():
-        if name.startswith("input.") and len(name) > len("input."):
-            if "\0" in name + value:
-                raise InputInvalid(f"{name!r} contains NUL, which no input does")
-            yield name.removeprefix("input."), value
 
 
 @router.post(

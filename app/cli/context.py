@@ -36,7 +36,7 @@ from remand.errors import RemandError
 
 if TYPE_CHECKING:
     from app.config import Settings
-    from app.engine.context import Engine
+    from app.engine.engine import Engine
     from app.engine.operate import Who
     from app.resources.database import Database
     from app.runtime import Runtime

@@ -11,7 +11,7 @@ from rich.text import Text
 from app.cli.context import Cli
 from app.cli.render.output import short, state, table
 from app.engine import operate
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Preview
 
 

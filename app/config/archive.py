@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.config.kinds import Count, Seconds
-from app.domain.retention import ArchivePolicies
+from app.domain.archive import ArchivePolicies
 
 
 class ArchiveSettings(BaseModel):

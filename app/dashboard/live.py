@@ -15,7 +15,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.last_look import LastLook
 from app.resources.overview import change_mark
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from app.domain.access import Permission
 from app.domain.errors import NotFound
 from app.engine import dead_queues, overview
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.resources import lookup
 from app.web.identity import Caller
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from app.dashboard import forms
 from app.dashboard.views import done, engine_of, show
 from app.engine import operate
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.resources.verbs import Argument, Noun, Verb, verbs_of
 from app.web.identity import Caller, allow, signed_in
 from remand.errors import RemandError

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from app.domain.access import Permission
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.resources.state_tones import tone, words
 from app.resources.wording import ago, short, span
 from app.web.identity import Caller, signed_in

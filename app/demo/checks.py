@@ -10,9 +10,9 @@ from uuid import UUID
 
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.states import WorkflowState
+from app.store.database import Database
 from app.store.dead_letter_search import list_page
 from app.store.dead_letters import LetterRow
-from app.store.session import Database
 from app.store.steps import attempts_of
 from app.store.workflows import states_of
 from remand.errors import RemandError

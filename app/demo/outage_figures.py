@@ -15,8 +15,8 @@ from uuid import UUID
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.states import WorkflowState
 from app.store.breakers import PastMove, moves_of
+from app.store.database import Database
 from app.store.dead_letter_search import list_page
-from app.store.session import Database
 from app.store.steps import Attempt, attempts_of
 from app.store.workflows import states_of
 

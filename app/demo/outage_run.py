@@ -22,7 +22,7 @@ from app.demo.environment import ExampleServer, environment
 from app.demo.outage_figures import Figures, Seen, collect
 from app.embedded.processes import ProcessExit
 from app.engine.submit import SubmitRequest, submit_many
-from app.store.session import Database
+from app.store.database import Database
 from app.store.workflows import states_of
 
 TEMPLATE = "outage/booking"

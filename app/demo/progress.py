@@ -15,7 +15,7 @@ from app.cli.render.drawing import SYMBOLS, failure_line
 from app.cli.render.output import age, state, style, table
 from app.demo.checks import DemoFailed, Submission
 from app.domain.states import StepState, WorkflowState
-from app.store.session import Database
+from app.store.database import Database
 from app.store.steps import Step, steps_of
 from app.store.workflows import states_of
 

@@ -1,4 +1,4 @@
-"""Own what is sent to a target: bodies, the signature, what an answer means, how long until the next try.
+"""What is sent to a target: bodies, headers and the signature.
 
 A message holds one notice, or several at once as a digest. Its id stays the same over all tries, so that a
 receiver can recognise a repeat. Headers and signature are those of the Standard Webhooks specification. Pure.
@@ -12,8 +12,7 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from http import HTTPStatus
+from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 
@@ -23,14 +22,7 @@ DIGEST: Final = "digest"
 TEST: Final = "test"
 SHOWN: Final = 10
 """Notices of a digest that are listed one by one; the rest is counted."""
-_WORTH_ANOTHER_TRY: Final = frozenset({408, 425, 429})
-_FIRST_SECONDS: Final = 10.0
-_LONGEST_SECONDS: Final = 3600.0
-_GATE_SECONDS: Final = 300.0
-_LONGEST_RETRY_AFTER: Final = timedelta(days=1)
-_SPREAD: Final = 0.25
 _LONGEST_FACT: Final = 300
-_DOUBLINGS: Final = 12
 _ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -79,67 +71,6 @@ def signature(message_id: str, timestamp: str, sent: bytes, key: bytes) -> str:
     """Return "v1," and the Base64 of HMAC-SHA256 over id, timestamp and body, with dots between."""
     signed = hmac.new(key, f"{message_id}.{timestamp}.".encode() + sent, hashlib.sha256).digest()
     return f"v1,{base64.b64encode(signed).decode()}"
-
-
-@dataclass(frozen=True, slots=True)
-class Delivered:
-    """The target took it."""
-
-    answer: str
-
-
-@dataclass(frozen=True, slots=True)
-class TryAgain:
-    """It did not, for now."""
-
-    why: str
-    after: timedelta | None = None
-    """The wait that the target asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """It never will take this message as it is set up."""
-
-    why: str
-
-
-Outcome: TypeAlias = Delivered | TryAgain | Refused
-
-
-def judge(status: int, excerpt: str, retry_after: timedelta | None) -> Outcome:
-    """Return what an HTTP status means; `excerpt`: the start of the answer, redacted."""
-    answer = f"{status} {_phrase(status)}{f': {excerpt}' if excerpt else ''}".strip()
-    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return Delivered(answer)
-    if status in _WORTH_ANOTHER_TRY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return TryAgain(answer, retry_after)
-    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        return Refused(f"{answer} (redirects are not followed: set the address it leads to)")
-    return Refused(answer)
-
-
-def wait(attempts: int, after: timedelta | None, jitter: float) -> timedelta:
-    """Return how long a message waits after so many tries: doubled each time, never less than asked for."""
-    return _wait(attempts, _LONGEST_SECONDS, after, jitter)
-
-
-def gate(failures: int, after: timedelta | None, jitter: float) -> timedelta:
-    """Return how long nothing is sent to a target after so many failures in a row, of any messages."""
-    return _wait(failures, _GATE_SECONDS, after, jitter)
-
-
-def _wait(times: int, longest: float, after: timedelta | None, jitter: float) -> timedelta:
-    seconds = min(_FIRST_SECONDS * 2.0 ** min(max(times - 1, 0), _DOUBLINGS), longest)
-    planned = timedelta(seconds=seconds * (1 + _SPREAD * jitter))
-    return planned if after is None else max(planned, min(after, _LONGEST_RETRY_AFTER))
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
 
 
 def _json(message: Message) -> dict[str, Any]:

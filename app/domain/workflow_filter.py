@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.domain.errors import InputInvalid
 from app.domain.filters import asked
 from app.domain.states import WorkflowState
 
@@ -32,7 +34,10 @@ class WorkflowFilter:
     )
     submitted_before: datetime | None = asked("Before this instant.")
     input: tuple[tuple[str, str], ...] = ()
-    """(path, text): the input's value at that path, its names joined by dots, written as text."""
+    """(path, text): the input's value at that path, its names joined by dots, written as text.
+
+    Read by `input_conditions`.
+    """
 
     @property
     def has_index(self) -> bool:
@@ -44,3 +49,20 @@ class WorkflowFilter:
     def asks_for_live(self) -> bool:
         """True where only workflows that are not finished fit."""
         return bool(self.states) and not any(state.is_final for state in self.states)
+
+
+def input_conditions(parameters: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return what `input.PATH=TEXT` among parameters asks of inputs, for `WorkflowFilter.input`.
+
+    Raises:
+        InputInvalid: a path or a text contains NUL.
+    """
+    conditions = [
+        (name.removeprefix("input."), text)
+        for name, text in parameters
+        if name.startswith("input.") and name != "input."
+    ]
+    for path, text in conditions:
+        if "\0" in path + text:
+            raise InputInvalid(f"{f'input.{path}'!r} contains NUL, which no input does")
+    return tuple(conditions)

@@ -24,11 +24,11 @@ from app.domain.access import (
     problem_of_password,
 )
 from app.domain.errors import AccessInvalid, NameTaken, NobodyCouldSignIn, UserNotFound
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.store import access, audit, sessions
 from app.store.audit import Entry
-from app.store.session import Connection
+from app.store.database import Connection
 from app.telemetry import log
 
 CODE_SECONDS = 600

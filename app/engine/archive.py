@@ -18,10 +18,10 @@ from itertools import pairwise
 from typing import Final, Literal
 from uuid import UUID
 
+from app.domain.archive import Stay, Way, cutoff, due_at, kept_outcomes, way_of
 from app.domain.errors import ArchiveMismatch, Busy
 from app.domain.partitions import Period
-from app.domain.retention import Stay, Way, cutoff, due_at, kept_outcomes, way_of
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.sweeps.passing_over import act_passing_over
 from app.store import archive_candidates, archive_moves, archive_periods, diagnosis
 from app.store import archive_runs as books
@@ -30,7 +30,7 @@ from app.store.archive_candidates import Between, PeriodInspection, Rule
 from app.store.archive_moves import Outcome
 from app.store.archive_periods import Archived
 from app.store.archive_runs import Run, Sums
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from app.store.sweep_lock import alone
 from app.store.tables import PARTITIONED
 from app.telemetry import log

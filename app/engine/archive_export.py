@@ -23,13 +23,13 @@ from app.domain.errors import Busy, InputInvalid, NotExported
 from app.domain.partitions import Period
 from app.engine.archive import size_of, verify_pending
 from app.engine.archive_restore import find_period
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.store import archive_files, archive_moves, audit, schema
 from app.store import archive_runs as books
 from app.store.archive_runs import DEFAULT, Run, Sums
+from app.store.database import Connection
 from app.store.ids import new_id
-from app.store.session import Connection
 from app.store.tables import PARTITIONED
 from app.telemetry import log
 

@@ -12,13 +12,13 @@ from uuid import UUID
 
 from app.domain.errors import Busy, IllegalMove, PeriodNotFound, WorkflowNotFound
 from app.engine.archive import size_of, verify_pending
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.store import archive_moves, archive_periods, audit, workflows
 from app.store import archive_runs as books
 from app.store.archive_moves import Outcome
 from app.store.archive_periods import Archived
-from app.store.session import Connection
+from app.store.database import Connection
 from app.telemetry import log
 
 _BATCH: Final = 1000

@@ -17,7 +17,7 @@ from app.engine.breakers import source_of
 from app.store import attempt_counts
 from app.store.attempt_counts import Source
 from app.store.claims import Claim
-from app.store.session import NOT_NOW, Database
+from app.store.database import NOT_NOW, Database
 from app.store.templates import Templates
 from app.telemetry import log
 

@@ -11,7 +11,7 @@ from app.engine.batch_sizer import BatchSizer
 from app.engine.drain_state import DrainState
 from app.engine.run import Abandoned, End, Interrupted, Runner
 from app.store.claims import Claim, Completed, EndedBadly
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from app.telemetry import metrics_buffer
 from app.telemetry.metrics import BATCH_STEPS, STEP_SECONDS
 

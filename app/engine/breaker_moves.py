@@ -7,9 +7,9 @@ from datetime import datetime
 from app.domain.breaker import Move
 from app.domain.notifications import Notice, NotificationKind
 from app.domain.states import BreakerState
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.enqueue_notifications import enqueue
-from app.store.session import Connection
+from app.store.database import Connection
 from app.telemetry import log
 
 

@@ -22,7 +22,7 @@ from app.domain.states import BreakerState
 from app.domain.template import Template
 from app.engine.bell import Bell
 from app.engine.breaker_moves import iso, log_move, notify_opened
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.engine.sweeps.passing_over import act_beside, act_passing_over
 from app.engine.worker_limits import limits_of
@@ -31,8 +31,8 @@ from app.store import breakers as store
 from app.store.attempt_counts import Source
 from app.store.audit import Entry
 from app.store.breakers import BreakerStatus
+from app.store.database import Connection
 from app.store.failures import FailedAttempt
-from app.store.session import Connection
 from app.telemetry import log
 
 R = TypeVar("R")

@@ -17,8 +17,8 @@ from app.engine import attempt_ends
 from app.engine.bell import Bell
 from app.engine.process_table import ProcessTable, Ran, Running, Slot
 from app.store.claims import EndedBadly
+from app.store.database import NOT_NOW
 from app.store.run_queue import RunQueue
-from app.store.session import NOT_NOW
 from app.telemetry import log
 from app.telemetry.metrics import LOST_ATTEMPTS
 from app.telemetry.metrics_buffer import count

@@ -11,7 +11,7 @@ from app.engine.drain_state import DrainState
 from app.engine.long_step_monitor import LongStepMonitor
 from app.engine.recorder import Recorder
 from app.store.claims import Claim
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from app.telemetry import log, metrics_buffer
 from app.telemetry.metrics import CLAIM_SECONDS, CLAIM_WAIT_SECONDS
 

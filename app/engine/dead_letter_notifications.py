@@ -14,9 +14,9 @@ from uuid import UUID
 from app.config import Settings
 from app.domain.notifications import Notice, NotificationKind
 from app.engine.enqueue_notifications import enqueue_many
+from app.store.database import Connection
 from app.store.groups import Cause, Reopened
 from app.store.notification_lists import Grown
-from app.store.session import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import Literal
 from uuid import UUID
 
 from app.domain.states import DeadReason
-from app.engine.context import Engine
 from app.engine.dead_letters import log_opened, open_letters
+from app.engine.engine import Engine
 from app.engine.fail import DeathOutcome, log_given_up, split_by_strategy
 from app.store import dead_letter_workflows, failures
+from app.store.database import Connection
 from app.store.failures import DecidedDeath, FailedAttempt
-from app.store.session import Connection
 from remand.classify import Classification
 from remand.failure import Failure
 from remand.fingerprint import fingerprint

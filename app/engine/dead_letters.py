@@ -17,10 +17,10 @@ from app.domain.template import Template
 from app.engine.attempt_ends import in_halves, told
 from app.engine.dead_letter_notifications import Letter, tell
 from app.store import dead_letters, dead_queues, json_values
+from app.store.database import Connection
 from app.store.failures import DecidedDeath
 from app.store.groups import Cause, Ensured, Reopened, ensure_groups
 from app.store.ids import new_id
-from app.store.session import Connection
 from app.store.snapshots import read_snapshots, worker_names
 from app.store.templates import Templates
 from app.telemetry import log

@@ -13,12 +13,12 @@ from app.domain.errors import DeadQueueChained, DeadQueueInUse, DeadQueueNotFoun
 from app.domain.queues import BUILT_IN
 from app.domain.template.model import NAME_PATTERN, RESERVED_QUEUES
 from app.domain.text import MAX_PROSE, check_text
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.store import audit, dead_queues
 from app.store.audit import Entry
+from app.store.database import Connection
 from app.store.dead_queues import DeadQueue
-from app.store.session import Connection
 from app.telemetry import log
 
 _MOST = 100_000_000

@@ -14,8 +14,8 @@ from app.engine.attempt_counter import AttemptCounter
 from app.engine.batch import Batch
 from app.engine.bell import Bell
 from app.engine.process_table import ProcessTable
+from app.store.database import NOT_NOW
 from app.store.run_queue import RunQueue
-from app.store.session import NOT_NOW
 from app.telemetry import log
 
 T = TypeVar("T")

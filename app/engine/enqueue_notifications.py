@@ -14,8 +14,8 @@ from urllib.parse import quote
 from app.config import Settings
 from app.domain.notifications import Notice, NotificationKind
 from app.store import notification_outbox
+from app.store.database import Connection
 from app.store.ids import new_id
-from app.store.session import Connection
 from remand.redact import redact_json
 
 _PAGES: Final = {

@@ -17,14 +17,14 @@ from app.domain.errors import Busy, DatabaseUnreachable
 from app.domain.states import DeadReason
 from app.engine.attempt_ends import told
 from app.engine.breakers import Breakers, source_of
-from app.engine.context import Engine
 from app.engine.dead_letters import Opened, log_opened, open_letters, policy_of
+from app.engine.engine import Engine
 from app.engine.retry_budgets import counted, hold_to_budget
 from app.engine.routing import Routing
 from app.store import attempt_counts, dead_letters, failures
 from app.store.attempt_counts import Counts, Source
+from app.store.database import NOT_NOW, Connection
 from app.store.failures import DecidedDeath, DecidedRetry, FailedAttempt
-from app.store.session import NOT_NOW, Connection
 from app.telemetry import log
 from app.telemetry.metrics import RETRIES
 from app.telemetry.metrics_buffer import count

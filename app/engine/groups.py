@@ -16,12 +16,12 @@ from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.instants import bounded
 from app.domain.states import GroupState
 from app.domain.text import MAX_PROSE, check_text
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.store import audit, dead_letters, group_counts, groups
+from app.store.database import Connection
 from app.store.group_counts import HOURS
 from app.store.groups import Group
-from app.store.session import Connection
 from app.telemetry import log
 from remand.redact import redact_text
 

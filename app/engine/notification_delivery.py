@@ -14,19 +14,9 @@ from typing import TypeAlias, assert_never
 from app.config.notify import NotifyTarget
 from app.domain.errors import NotifyUnfit
 from app.domain.notifications import DeliveryState
-from app.domain.webhook_messages import (
-    SHOWN,
-    Delivered,
-    Message,
-    Outcome,
-    Refused,
-    TryAgain,
-    body,
-    gate,
-    headers,
-    wait,
-)
-from app.engine.context import Engine
+from app.domain.webhook_answers import Delivered, Outcome, Refused, TryAgain, gate, wait
+from app.domain.webhook_messages import SHOWN, Message, body, headers
+from app.engine.engine import Engine
 from app.engine.webhook import post
 from app.store import notification_outbox
 from app.store.notification_outbox import Claimed, Settled

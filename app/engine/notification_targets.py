@@ -9,8 +9,9 @@ from uuid import UUID
 from app.config.notify import NotifyTarget
 from app.domain.errors import IllegalMove, NotificationNotFound, TargetNotFound
 from app.domain.notifications import DeliveryState
-from app.domain.webhook_messages import TEST, Message, Outcome, Told
-from app.engine.context import Engine
+from app.domain.webhook_answers import Outcome
+from app.domain.webhook_messages import TEST, Message, Told
+from app.engine.engine import Engine
 from app.engine.notification_delivery import Post, send_once
 from app.engine.operate import Who
 from app.engine.webhook import post

@@ -16,7 +16,7 @@ from app.domain.errors import BreakerNotFound
 from app.domain.queues import BUILT_IN
 from app.domain.states import BreakerState
 from app.engine.breakers import Breakers
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.pauses import check_known
 from app.engine.worker_limits import live_workers
 from app.store import breakers as store

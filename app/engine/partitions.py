@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.partition_check import DefaultRows, Fault, find_faults
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import diagnosis
 from app.store import partitions as stored
 from app.store.partitions import PartitionStatus

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from app.domain.errors import InputInvalid, QueueNotFound
 from app.domain.queues import BUILT_IN, COMMANDS, MAINTENANCE, STEPS
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import audit, diagnosis, pauses
 from app.store.audit import Entry
 from app.telemetry import log

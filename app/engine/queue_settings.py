@@ -8,12 +8,12 @@ from typing import Any
 
 from app.domain.dead_letters import DEFAULT_QUEUE
 from app.domain.errors import InputInvalid
-from app.engine.context import Engine
 from app.engine.dead_queues import chained, check_name, not_found
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.store import audit, dead_queues
 from app.store.audit import Entry
-from app.store.session import Connection
+from app.store.database import Connection
 from app.telemetry import log
 
 _LONGEST_SECONDS = 31_622_400

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from app.engine import overview
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.overview import QueueStanding
 from app.engine.sweeps import status
 from app.engine.sweeps.runs import NOTE_SECONDS

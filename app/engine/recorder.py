@@ -16,7 +16,7 @@ from app.engine.drain_state import BUSY_TRIES, DrainState
 from app.engine.routing import Routing
 from app.engine.unclassified import list_unknown
 from app.store.claims import Claim, Completed, EndedBadly, Settled
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from app.telemetry import log, metrics_buffer
 from app.telemetry.metrics import FAILED_ATTEMPTS, SETTLE_SECONDS
 

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 
 from app.domain.breaker import longest_window, resolve_breaker
 from app.domain.retry_budget import BudgetSpec, spread
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import attempt_counts, retry_budgets
 from app.store.attempt_counts import Source
+from app.store.database import Connection
 from app.store.failures import DecidedRetry
 from app.store.retry_budgets import Budget
-from app.store.session import Connection
 
 _SLACK_SECONDS = 60.0
 """How much longer counts are kept than anybody looks back: clocks and transactions differ."""

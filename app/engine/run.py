@@ -9,15 +9,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from types import FrameType
 from typing import Any
 
 from app.config import Settings
@@ -25,10 +22,12 @@ from app.domain.errors import HandlerNotFound, JsonInvalid, ResultInvalid, Value
 from app.domain.jsonvalue import encode
 from app.domain.stopping import is_echo_of_stop
 from app.engine.attempt_ends import told
+from app.engine.heartbeat import Heartbeat
 from app.engine.process_table import Running, SlotWriter
+from app.engine.soft_timeout import SoftTimeout
 from app.store.claims import Claim, Completed, EndedBadly
+from app.store.database import NOT_NOW
 from app.store.run_queue import RunQueue
-from app.store.session import NOT_NOW
 from app.telemetry import lines_belong_to, lines_belong_to_nothing, log
 from remand import rules
 from remand.errors import StepCancelled, StepTimeout
@@ -36,8 +35,6 @@ from remand.failure import Failure, capture
 from remand.handler import Handlers, StepContext
 from remand.redact import redact_text
 from remand.rules import RuleBook
-
-_TOO_LONG = "the step ran longer than its timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class Runner:
         self._book = book
         self._slot = slot
         self._loop: asyncio.Runner | None = None
-        self._alarm = _Alarm()
+        self._alarm = SoftTimeout()
         self._lost: Claim | None = None
         self._got: list[Any] = []
 
@@ -178,7 +175,7 @@ class Runner:
             deadline=self._deadline(claim),
             read_workflow_input=lambda: self._read(self._queue.workflow_input, claim),
             read_failures=lambda: self._read(self._queue.parents_failures, claim),
-            on_heartbeat=_Heartbeat(self._settings.heartbeat_interval_seconds, lambda: self._renew(claim)),
+            on_heartbeat=Heartbeat(self._settings.heartbeat_interval_seconds, lambda: self._renew(claim)),
             on_checkpoint=lambda value: self._save(claim, value),
         )
 
@@ -233,81 +230,6 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever is wrong with its template: the step failed for another reason
             log("rules.unread", workflow_id=str(claim.workflow_id), step=claim.step, error=told(error))
             return rules.BOOK
-
-
-class _Heartbeat:
-    """A heartbeat that reaches the database at most once an interval."""
-
-    def __init__(self, interval_seconds: float, renew: Callable[[], None]) -> None:
-        self._interval = interval_seconds
-        self._renew = renew
-        self._next = 0.0
-
-    def __call__(self) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + self._interval
-            self._renew()
-
-
-class _Alarm:
-    """The soft limit: an interval timer that raises in the main thread while a handler runs."""
-
-    def __init__(self) -> None:
-        self._armed = False
-        self._installed = False
-        self._deferred = False
-        self._late = False
-
-    @property
-    def can_interrupt(self) -> bool:
-        """Whether a handler that is called now can be interrupted."""
-        return self._installed
-
-    @contextmanager
-    def deferred(self) -> Iterator[None]:
-        """Defer the interrupt while a database call runs in here; raise right after it, failed or not."""
-        self._deferred = True
-        try:
-            yield
-        finally:
-            self._deferred = False
-            if self._late:
-                self._late = False
-                raise StepTimeout(_TOO_LONG)
-
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Own SIGALRM for a while. Done once a drain, because it costs more than a short step."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGALRM, self._raise)
-        self._installed = True
-        try:
-            yield
-        finally:
-            self._installed = False
-            signal.signal(signal.SIGALRM, before)
-
-    def arm(self, seconds: float) -> None:
-        """Raise `StepTimeout` after `seconds`."""
-        if self._installed:
-            self._armed = True
-            signal.setitimer(signal.ITIMER_REAL, seconds)
-
-    def disarm(self) -> None:
-        """Stop the timer; the flag is cleared first, so that a late alarm does nothing."""
-        self._armed = False
-        self._late = False
-        if self._installed:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-
-    def _raise(self, _signum: int, _frame: FrameType | None) -> None:
-        if self._armed and self._deferred:
-            self._late = True
-        elif self._armed:
-            raise StepTimeout(_TOO_LONG)
 
 
 def ended_badly(claim: Claim, queue: RunQueue, failure: Failure, outcome: str) -> EndedBadly:

@@ -16,12 +16,12 @@ from app.domain.jsonvalue import first_problem
 from app.domain.queues import STEPS
 from app.domain.states import DeadReason
 from app.domain.template import Template, from_definition, identity_key
-from app.engine.context import Engine
 from app.engine.dead_letters import SYSTEM, log_opened, open_letters
+from app.engine.engine import Engine
 from app.store import dead_letter_workflows, failures
+from app.store.database import Connection
 from app.store.failures import DecidedDeath
 from app.store.ids import new_id
-from app.store.session import Connection
 from app.store.workflows import NewWorkflow, insert_workflow
 from app.telemetry import log
 from remand.classify import Classification

@@ -26,9 +26,9 @@ from app.domain.access import (
 )
 from app.domain.errors import NotSignedIn, TooManyLogins
 from app.engine.access import HASHER
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import access, sessions
-from app.store.session import Connection
+from app.store.database import Connection
 from app.store.sessions import DEVICE, Account, Tried
 from app.telemetry import log
 

@@ -16,7 +16,7 @@ import app as product
 from app.domain.queues import BUILT_IN
 from app.domain.states import BreakerState, DeadLetterStatus, DeadReason
 from app.engine import statistics
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.worker_limits import live_workers
 from app.store import breakers, diagnosis, group_counts, partitions, schema, site_metrics, sweep_runs
 from app.store import statistics as counts

@@ -7,7 +7,7 @@ from typing import Final
 
 from app.domain.page import Page
 from app.domain.staleness import Health, WorkflowStaleness
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.worker_limits import limits_of
 from app.store import staleness
 

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from app.config import Settings
 from app.domain.errors import BrokerUnreachable, DatabaseMissing, DatabaseUnreachable
 from app.engine.bell import Bell
-from app.store.session import Database
+from app.store.database import Database
 from app.telemetry import log
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import group_counts
 from app.store import statistics as store
 from app.store.statistics import Count

@@ -12,7 +12,7 @@ from app.domain.errors import InputInvalid
 from app.domain.labels import check_labels
 from app.domain.template import Template, identity_key, validate_input
 from app.domain.text import check_text
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.workflow_ids import workflow_id
 from app.store.templates import PublishedTemplate
 from app.store.workflows import NewWorkflow, Submitted, insert_workflows

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.errors import TemplateNotFound
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import group_evidence, groups, redrive_forecast
 from app.store.dead_letters import DeadLetter
 from app.store.groups import Group

@@ -21,7 +21,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from app import __version__
 from app.domain.printable import printable
-from app.domain.webhook_messages import Outcome, TryAgain, judge
+from app.domain.webhook_answers import Outcome, TryAgain, judge
 from remand.redact import MASK, redact_text
 from remand.retry_after import parse_retry_after
 

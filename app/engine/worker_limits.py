@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.config import Settings
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import diagnosis
 from app.store.sweeping import Limits
 from app.store.workers import WorkerRow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from app.engine.context import Engine
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.operate.branches import skip_step
 from app.engine.operate.context import Who
 from app.engine.operate.dead_letters import give_up_letter, resolve_letter

@@ -11,7 +11,7 @@ from uuid import UUID
 from app.domain.page import Page
 from app.resources.values import part_of
 from app.store import archive_runs
-from app.store.session import Database
+from app.store.database import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from uuid import UUID
 from app.domain.audit_filter import AuditFilter
 from app.domain.page import Page
 from app.store import audit
-from app.store.session import Database
+from app.store.database import Database
 
 __all__ = ["AuditFilter", "Written", "list_page"]
 

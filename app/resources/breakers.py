@@ -10,7 +10,7 @@ from app.domain.breaker import Move
 from app.domain.states import BreakerState
 from app.engine import breakers as verbs
 from app.engine import overview
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.engine.overview import BreakerStanding
 from app.resources.values import fields_of

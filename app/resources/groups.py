@@ -9,17 +9,17 @@ from uuid import UUID
 from app.domain.errors import GroupNotFound
 from app.domain.group_filter import GroupFilter
 from app.engine import groups as engine_groups
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.suggest import Suggestion, suggestions
 from app.resources import verbs
 from app.resources.values import fields_of
+from app.store.database import Database
 from app.store.dead_letters import Note
 from app.store.group_counts import fold, trends
 from app.store.group_json import list_lines
 from app.store.group_search import list_page
 from app.store.groups import Group, find_group, get_group, notes_of_group
 from app.store.ids import find_id
-from app.store.session import Database
 
 __all__ = [
     "Group", "GroupFilter", "find_group", "fold", "get_group", "list_lines", "list_page", "suggestions",

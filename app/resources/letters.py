@@ -8,17 +8,17 @@ from uuid import UUID
 
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import DeadLetterNotFound
-from app.engine.context import Engine
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.masking import masked
 from app.engine.suggest import Suggestion, suggestions_for
 from app.resources import verbs
 from app.resources.values import fields_of
+from app.store.database import Database
 from app.store.dead_letter_json import list_lines, triage_lines
 from app.store.dead_letter_search import count, list_page, triage_page
 from app.store.dead_letters import DeadLetter, LetterRow, Note, find_dead_letter, get_dead_letter, notes_of
 from app.store.ids import find_id
-from app.store.session import Database
 from app.store.steps import Attempt, attempts_of
 
 __all__ = [

@@ -12,9 +12,9 @@ from app.domain.errors import NotificationNotFound
 from app.domain.notifications import DeliveryState
 from app.domain.page import Page
 from app.store import notification_lists
+from app.store.database import Database
 from app.store.ids import find_id
 from app.store.notification_lists import TargetStatus
-from app.store.session import Database
 
 __all__ = ["Notification", "TargetStatus", "find_ids", "list_page"]
 

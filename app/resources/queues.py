@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.engine import overview, pauses
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.engine.overview import QueueStanding
 from app.engine.queue_settings import QueueSettings, queue_settings, set_queue

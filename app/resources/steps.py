@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.engine.decided import Decided
 from app.engine.masking import masked
-from app.store.session import Database
+from app.store.database import Database
 from app.store.steps import Attempt, Step
 from app.store.steps import attempts_of as stored_attempts
 from app.store.steps import get_step as stored_step

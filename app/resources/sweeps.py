@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.sweeps import status
 from app.engine.sweeps.status import SweepState, SweepStatus
 

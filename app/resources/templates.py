@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.template import Template, to_definition
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.resources.values import fields_of
 from app.store.pauses import TemplatePause, paused_templates
 from app.store.templates import PublishedTemplate

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.domain.page import Page
 from app.store import unclassified
-from app.store.session import Database
+from app.store.database import Database
 from app.store.unclassified import forget
 
 __all__ = ["Unclassified", "forget", "list_unclassified"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.worker_limits import limits_of, live_workers
 from app.store.workers import WorkerRow, listed
 

@@ -14,7 +14,7 @@ from app.engine.masking import masked
 from app.resources import letters, steps, verbs
 from app.resources.steps import Step
 from app.resources.values import fields_of, part_of
-from app.store.session import Database
+from app.store.database import Database
 from app.store.workflow_search import search
 from app.store.workflows import (
     Move,

@@ -12,8 +12,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.access import Identity, Permission, Role, Token, User
 from app.domain.errors import TokenNotFound, UserNotFound
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.tables import api_tokens, sessions, users
 
 WRITTEN_EVERY_SECONDS = 60

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from app.domain.archive import Census, Stay
 from app.domain.partitions import Period
-from app.domain.retention import Census, Stay
+from app.store.database import Database
 from app.store.ids import first_id_at
-from app.store.session import Database
 
 _CLOCKS_DIFFER = timedelta(hours=1)
 _FIRST, _LAST = UUID(int=0), UUID(int=(1 << 128) - 1)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.store.archive_runs import Run, add_run
+from app.store.database import Connection, Database
 from app.store.partitions import change_tables, key_of
-from app.store.session import Connection, Database
 from app.store.tables import PARTITIONED
 
 _IDENTITIES = """

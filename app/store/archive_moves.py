@@ -19,9 +19,9 @@ from app.domain.errors import ArchiveMismatch, Busy
 from app.domain.partitions import Period
 from app.store.archive_candidates import Between, PeriodInspection, Rule
 from app.store.archive_runs import Run, Sums, add_run, counted
+from app.store.database import Connection, Database
 from app.store.ids import first_id_at
 from app.store.partitions import change_tables, limit_hold
-from app.store.session import Connection, Database
 
 _MISMATCH = "RM001"
 _HAND_OVER = "select outcome, lock_ms, stayed from remand.archive_period(%s, %s, %s, %s::uuid[], %s, %s, %s)"

@@ -12,9 +12,9 @@ from datetime import datetime
 from uuid import UUID
 
 from app.domain.partitions import Period
+from app.store.database import Connection, Database
 from app.store.ids import first_id_at
 from app.store.partitions import LOCK_TIMEOUT_SECONDS, bounds, change_tables, key_of, limit_wait
-from app.store.session import Connection, Database
 from app.store.tables import PARTITIONED
 
 _CATALOGUE = """

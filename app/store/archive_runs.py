@@ -11,9 +11,9 @@ from uuid import UUID
 from app.domain.page import Page
 from app.domain.partitions import Period
 from app.store.counting import count_rows
+from app.store.database import Connection, Database
 from app.store.ids import new_id, read_cursor
 from app.store.rows import names
-from app.store.session import Connection, Database
 from app.store.tables import archive_runs
 
 Kind = Literal["archive", "restore", "export", "drop"]

@@ -13,7 +13,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from app.clock import Clock
-from app.store.session import Database
+from app.store.database import Database
 
 # One order for everybody: two processes that count the same handlers must not wait for each other.
 _ADD = """

@@ -15,9 +15,9 @@ from app.domain.errors import InputInvalid
 from app.domain.page import Page
 from app.store.conditions import conditions
 from app.store.counting import count_rows
+from app.store.database import Database
 from app.store.ids import first_id_at, new_id
 from app.store.rows import columns, read
-from app.store.session import Database
 from app.store.tables import audit_log
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from app.clock import Clock
 from app.domain.breaker import Breaker, Move
 from app.domain.states import BreakerState
-from app.store.session import Database
+from app.store.database import Database
 
 _COLUMNS = """
        breaker.name, breaker.state, breaker.state_since, breaker.openings, breaker.probe_at,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.store.session import NOT_NOW, Database
+from app.store.database import NOT_NOW, Database
 
 _PULSE = """
 select (select last_value from remand.history_seq),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from app.domain.page import MOST_COUNTED
-from app.store.session import Database
+from app.store.database import Database
 
 Condition = sa.ColumnElement[bool]
 

@@ -8,10 +8,10 @@ import sqlalchemy as sa
 
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.page import Page
+from app.store.database import Database
 from app.store.dead_letter_search import most_urgent, newest, total, urgency
 from app.store.dead_letters import ROW_COLUMNS
 from app.store.json_lines import line_of
-from app.store.session import Database
 from app.store.tables import dead_letters
 
 _LINE = line_of(dead_letters, ROW_COLUMNS)

@@ -22,8 +22,8 @@ from app.domain.page import Page
 from app.domain.states import DeadLetterStatus
 from app.store.conditions import conditions
 from app.store.counting import count_rows
+from app.store.database import Database
 from app.store.dead_letters import ROW_COLUMNS, LetterRow
-from app.store.session import Database
 from app.store.tables import dead_letters
 
 _NOT_INDEXED = (

@@ -14,8 +14,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.domain.errors import DeadLetterNotFound
 from app.domain.states import DeadLetterStatus
+from app.store.database import Database
 from app.store.ids import find_id, new_id
-from app.store.session import Database
 from app.store.tables import dead_letter_notes, dead_letters
 
 OPEN = ("pending", "investigating")

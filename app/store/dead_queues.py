@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from app.store.session import Connection, Database
+from app.store.database import Connection, Database
 from app.store.tables import dead_letters, dead_queues, queue_settings, template_steps
 
 _LOCK = "hashtextextended('remand.dead_queues', 0)"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.clock import Clock
-from app.store.session import Database
+from app.store.database import Database
 from app.store.sweeping import Limits
 from app.store.workers import COLUMNS, WorkerRow
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.store.database import Database
 from app.store.groups import Group
 from app.store.ids import first_id_at
-from app.store.session import Database
 from app.store.tables import dead_letters
 
 _FOLDED = 5000

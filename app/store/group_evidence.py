@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.store.session import Database
+from app.store.database import Database
 
 SAMPLE = 200
 

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from app.domain.group_filter import GroupFilter
 from app.domain.page import Page
+from app.store.database import Database
 from app.store.group_counts import trends
 from app.store.group_search import rank, ranked, total
 from app.store.groups import Group
 from app.store.json_lines import line_of
-from app.store.session import Database
 from app.store.tables import dead_letter_groups
 
 _LINE = line_of(dead_letter_groups, Group.__slots__)

@@ -15,8 +15,8 @@ from app.domain.instants import read_instant
 from app.domain.page import Page
 from app.store.conditions import conditions
 from app.store.counting import count_rows
+from app.store.database import Database
 from app.store.groups import COLUMNS, Group, made
-from app.store.session import Database
 from app.store.tables import dead_letter_groups
 
 _LONGEST_CURSOR = 18

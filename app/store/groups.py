@@ -13,9 +13,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.errors import GroupNotFound
 from app.domain.states import GroupState
+from app.store.database import Database
 from app.store.dead_letters import Note
 from app.store.ids import find_id, new_id
-from app.store.session import Database
 from app.store.tables import dead_letter_groups, dead_letter_notes, dead_letters
 
 _EARLIER = 10

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from uuid import UUID
 
-from app.store.connection import connect
-from app.store.session import Database
+from app.store.connect import connect
+from app.store.database import Database
 
 _HOLD = "select from remand.workflows where id = any(%s) order by id for update skip locked"
 _HOLD_QUEUED = """

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from app.clock import Clock
 from app.domain.errors import KeyInUse, KeyReused
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 
 BUSY_SECONDS = 60.0
 """How long a request may take; after that a repetition acts in its place."""

@@ -10,7 +10,7 @@ import uuid_utils
 
 from app.domain.errors import AmbiguousId, InputInvalid, NotFound
 from app.domain.instants import LATEST
-from app.store.session import Database
+from app.store.database import Database
 
 _TYPED = re.compile(r"[0-9a-f-]{1,36}")
 _DIGITS = 32

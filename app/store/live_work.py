@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from app.domain.states import FINAL_WORKFLOW_STATES, WorkflowState
-from app.store.session import Database
+from app.store.database import Database
 
 # Spelled as in the index of live workflows: Postgres does not know which states a list parameter holds.
 _OPEN = "state not in ('complete', 'error', 'cancelled', 'resolved_manually')"

@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from app.domain.errors import InputInvalid
+from app.store.database import Database
 from app.store.ids import NEWEST, id_range
-from app.store.session import Database
 
 TABLES: Final = ("dead_letters", "dead_letter_groups", "redrives", "workers")
 _MOST: Final = 5

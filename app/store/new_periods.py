@@ -8,6 +8,7 @@ from datetime import datetime
 
 from app.domain.errors import Busy
 from app.domain.partitions import Period
+from app.store.database import Connection, Database
 from app.store.ids import first_id_at
 from app.store.partitions import (
     LOCK_TIMEOUT_SECONDS,
@@ -17,7 +18,6 @@ from app.store.partitions import (
     limit_wait,
     ran_too_long,
 )
-from app.store.session import Connection, Database
 from app.store.tables import PARTITIONED
 
 _PARENTS = ", only ".join(f"remand.{table}" for table in PARTITIONED)

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from app.domain.notifications import DeliveryState
 from app.domain.page import Page
 from app.store.counting import count_rows
+from app.store.database import Database
 from app.store.ids import read_cursor
 from app.store.rows import columns, read
-from app.store.session import Database
 from app.store.tables import notification_targets, notifications
 
 T = TypeVar("T")

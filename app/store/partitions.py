@@ -20,8 +20,8 @@ import psycopg2
 from app.domain.errors import Busy
 from app.domain.partition_check import MANY, DefaultRows, Home, Partition
 from app.domain.partitions import Period
+from app.store.database import Connection, Database
 from app.store.ids import first_id_at, instant_of
-from app.store.session import Connection, Database
 from app.store.tables import PARTITIONED
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from app.store.database import Database
 from app.store.rows import read
-from app.store.session import Database
 from app.store.tables import pauses as table
 from app.store.tables import queue_service, template_pauses
 

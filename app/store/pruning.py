@@ -14,7 +14,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from app.store.session import Connection, Database
+from app.store.database import Connection, Database
 
 
 @dataclass(frozen=True, slots=True)

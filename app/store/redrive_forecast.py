@@ -10,8 +10,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from app.store.database import Connection
 from app.store.rows import read
-from app.store.session import Connection
 
 
 @dataclass(frozen=True, slots=True)

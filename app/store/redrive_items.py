@@ -14,8 +14,8 @@ from app.domain.errors import InputInvalid
 from app.domain.page import Page
 from app.domain.redrive import Item, ItemState, NewError
 from app.store.counting import count_rows
+from app.store.database import Connection, Database
 from app.store.driver_errors import Ending, ending_of
-from app.store.session import Connection, Database
 from app.store.tables import redrive_items
 
 

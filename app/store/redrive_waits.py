@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from app.domain.states import BreakerState
-from app.store.session import Connection
+from app.store.database import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from app.domain.errors import InputInvalid, RedriveNotFound
 from app.domain.page import Page
 from app.domain.redrive import ACTIVE, Redrive, RedriveState, RedriveVerb
 from app.store.counting import count_rows
+from app.store.database import Connection, Database
 from app.store.dead_letter_search import matching
 from app.store.ids import new_id
-from app.store.session import Connection, Database
 from app.store.tables import dead_letters, redrive_items, redrives
 
 

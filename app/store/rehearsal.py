@@ -9,7 +9,7 @@ from typing import Any
 import psycopg2.extensions
 import sqlalchemy as sa
 
-from app.store.session import Database
+from app.store.database import Database
 
 
 class Rehearsal(Database):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.domain.errors import RightMissing
-from app.store.connection import address
+from app.store.connect import address
 from app.store.driver_messages import said
 
 _ALL_TABLES: Final = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA remand TO {role};"

@@ -21,8 +21,8 @@ from app.domain.queues import queue_of
 from app.store import failure_json, json_values
 from app.store.arrays import plain, texts
 from app.store.claims import Claim, Completed, EndedBadly, Head, Settled
+from app.store.database import Database
 from app.store.rows import T
-from app.store.session import Database
 from app.store.unclassified import Unknown, record
 
 INLINE_PARENTS_BYTES: Final = 500_000

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from app.domain.errors import InputInvalid, SchemaMissing, SchemaTooNew, SchemaTooOld
 from app.store import suitability
-from app.store.session import Database
+from app.store.database import Database
 from app.store.tables import SCHEMA
 from migrations.order import VERSION_TABLE, VERSIONS, is_before, revisions
 

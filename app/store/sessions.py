@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.access import Identity, Role
-from app.store.session import Database
+from app.store.database import Database
 from app.store.tables import login_attempts, login_codes, sessions, users
 
 FORGOTTEN_AFTER = timedelta(minutes=15)

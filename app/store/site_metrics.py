@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.clock import Clock
-from app.store.session import Database
+from app.store.database import Database
 
 # In the words of the index of live workflows.
 _WORKFLOWS = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.store.session import Database
+from app.store.database import Database
 
 DIMENSIONS = ("reason", "category", "policy", "status", "template", "namespace", "dead_queue")
 _OPEN = "status in ('pending', 'investigating')"

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from app.domain.errors import StepNotFound
 from app.domain.states import StepState
 from app.store import failure_json
+from app.store.database import Database
 from app.store.failure_json import FailureJson
-from app.store.session import Database
 
 _COLUMNS = """
        step.workflow_id, step.name, step.position, step.handler, step.queue, step.priority,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.domain.errors import DatabaseReadOnly, DatabaseUnsuited
-from app.store.connection import address
-from app.store.session import Database
+from app.store.connect import address
+from app.store.database import Database
 
 OLDEST_POSTGRES = 15
 _LOOK = """

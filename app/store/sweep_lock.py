@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import sqlalchemy as sa
 
-from app.store.session import Database
+from app.store.database import Database
 
 _TRY = sa.text("select pg_try_advisory_xact_lock(hashtext('remand.sweep.' || :name))")
 # The transaction is idle while the sweep runs: no timeout may end it. Older servers lack the second setting.

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.clock import Clock
 from app.domain.queues import MAINTENANCE
-from app.store.session import Database
+from app.store.database import Database
 
 # Only columns without an index change: Postgres writes a new version of the row onto the same page.
 _NOTE = """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.clock import Clock
-from app.store.session import Database
+from app.store.database import Database
 
 _WAITING_QUEUES = """
 with recursive ready as (

@@ -17,7 +17,7 @@ from app.domain.errors import Problem, TemplateChanged, TemplateInvalid, Templat
 from app.domain.template import Template, content_hash, from_definition, to_definition
 from app.domain.template_reference import split_reference
 from app.store import dead_queues
-from app.store.session import Database
+from app.store.database import Database
 from app.store.tables import template_steps, templates
 
 _NEWEST_SECONDS = 1.0

@@ -19,8 +19,8 @@ from app.domain.errors import InputInvalid, InstantInvalid, ValueRefused
 from app.domain.instants import read_instant
 from app.domain.page import Page
 from app.store.counting import count_rows
+from app.store.database import NOT_NOW, Database
 from app.store.rows import names
-from app.store.session import NOT_NOW, Database
 from app.store.tables import unclassified
 
 _RECORD = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-from app.store.connection import connect
+from app.store.connect import connect
 from app.store.rows import made
 
 _LOOK = """

@@ -12,10 +12,10 @@ from uuid import UUID
 import psycopg2
 import psycopg2.extensions
 
-from app.store.connection import connect
+from app.store.connect import connect
+from app.store.database import Database, translated
 from app.store.driver_errors import ending_of
 from app.store.driver_messages import cleaned
-from app.store.session import Database, translated
 
 _REGISTER = """
 insert into remand.workers

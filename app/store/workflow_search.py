@@ -17,8 +17,8 @@ from app.domain.errors import InputInvalid
 from app.domain.page import MOST_COUNTED, Page
 from app.domain.template_reference import split_reference
 from app.domain.workflow_filter import WorkflowFilter
+from app.store.database import Database
 from app.store.ids import first_id_at, id_range, instant_of
-from app.store.session import Database
 from app.store.workflows import Workflow, read_workflows
 
 STRETCH = 20_000

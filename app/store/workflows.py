@@ -15,9 +15,9 @@ from app.clock import Clock
 from app.domain.errors import WorkflowArchived, WorkflowNotFound
 from app.domain.states import WorkflowState
 from app.store.arrays import plain, texts
+from app.store.database import Database
 from app.store.ids import find_id
 from app.store.rows import read
-from app.store.session import Database
 
 _FRESH_HOURS = 12
 """Age of an id below which its workflow cannot be archived yet: nothing is archived within a day."""

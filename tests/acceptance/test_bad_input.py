@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.embedded.stack import free_port
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.databases import Cluster
 from tests.support.site import Site
 from tests.support.site_fixtures import OpenSite

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
-from app.store.session import Database
+from app.store.database import Database
 from remand import PermanentError
 from tests.support import chromium
 from tests.support.databases import Cluster

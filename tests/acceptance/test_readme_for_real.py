@@ -21,7 +21,7 @@ import pytest
 
 from app.embedded.stack import free_port
 from app.store import workers
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.brokers import clean_broker, rabbitmq_url
 from tests.support.fixtures import _worker_number
 from tests.support.servers import Servers

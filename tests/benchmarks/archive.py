@@ -23,7 +23,7 @@ from uuid import UUID, uuid4
 from app.config import Settings
 from app.domain.partitions import Interval, Period, whole_period
 from app.engine.archive import run
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.publish import publish
 from app.engine.submit import SubmitRequest, submit
 from app.runtime import Runtime

@@ -31,7 +31,7 @@ from app.engine import access
 from app.engine.operate import Who
 from app.runtime import Runtime
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from app.telemetry import configure_logging
 from tests.benchmarks.letters import fill
 from tests.benchmarks.site import kill

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.domain.partitions import Interval, whole_period
 from app.store import new_periods
+from app.store.database import Database
 from app.store.new_periods import Patience
-from app.store.session import Database
 
 _SLICE = 100_000
 # An id of the instant the workflow was made at, as `remand.new_uuid7` makes them of now.

@@ -13,9 +13,9 @@ from uuid import UUID
 
 from app.engine.submit import SubmitRequest, submit, submit_many
 from app.store.claims import Completed
+from app.store.database import Database
 from app.store.ids import new_id
 from app.store.run_queue import RunQueue
-from app.store.session import Database
 from tests.benchmarks.site import SUPPORT_QUEUES, Site, cpu_seconds, kill, worker_arguments
 
 INPUT = {"n": 1, "customer": "x" * 100}

@@ -21,7 +21,7 @@ from app.engine.operate import Who, requeue_letter
 from app.engine.redrive import Options
 from app.engine.sweeps.redrive import redrive as sweep
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from app.telemetry import configure_logging
 from remand import PermanentError
 from tests.benchmarks.letters import fill

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 
 from app.engine.sweeps.stale import StaleResult, stale
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from app.telemetry import configure_logging
 from tests.support.clock import FakeClock
 from tests.support.databases import Cluster

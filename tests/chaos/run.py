@@ -19,8 +19,8 @@ from celery import Celery
 
 from app.engine.submit import SubmitRequest, submit
 from app.store import schema
+from app.store.database import NOT_NOW, Database
 from app.store.ids import new_id
-from app.store.session import NOT_NOW, Database
 from remand.client import Client, NoAnswer, Refused
 from tests.chaos import faults
 from tests.chaos.faults import Ground, Kind, Undo

@@ -26,8 +26,8 @@ from app.engine.breakers import open_breaker
 from app.engine.dead_queues import create_dead_queue
 from app.engine.enqueue_notifications import enqueue_many
 from app.engine.submit import SubmitRequest, submit
+from app.store.database import Database
 from app.store.ids import first_id_at
-from app.store.session import Database
 from remand import PermanentError
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for

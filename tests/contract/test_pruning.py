@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.config.retention import RetentionSettings
+from app.store.database import Database
 from app.store.pruning import PRUNED, STAYS, Prunable, batch_query
-from app.store.session import Database
 from app.store.tables import metadata
 
 TABLES = {

@@ -23,8 +23,8 @@ from app.engine.sweeps.partitions import partitions
 from app.engine.sweeps.stale import StaleResult, stale
 from app.store import change_mark, live_work, sweeping, workflow_search
 from app.store.claims import Completed
+from app.store.database import Database
 from app.store.ids import find_id
-from app.store.session import Database
 from app.store.workflow_search import STRETCH
 from app.store.workflows import lock_workflow
 from remand import PermanentError

@@ -15,7 +15,7 @@ import pytest
 from app.config.web import OWN_PATHS
 from app.domain.access import LEAST_ROLE, Permission, Role
 from app.domain.errors import AccessInvalid
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.clock import FakeClock
 from tests.support.databases import empty_all
 from tests.support.invariants import check_invariants

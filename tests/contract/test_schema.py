@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 
 from app.domain.transitions import RULES
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from app.store.tables import PARTITIONED, SCHEMA, metadata
 from migrations.runner import scripts_of
 from migrations.texts import RELEASED, drafted, newest_texts, open_folder, texts_of

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.errors import DatabaseUnreachable
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.own_servers import OwnPostgres
 from tests.support.sweeps import SWEEPS, Strike, in_peace, outcome, scene, swept
 

@@ -18,7 +18,7 @@ from app.domain.errors import (
     UserNotFound,
 )
 from app.engine import access, signin
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.engine.signin import SignedIn
 from app.store import access as stored

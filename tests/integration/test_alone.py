@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
 from app.domain.errors import DatabaseUnreachable
-from app.store.session import Database
+from app.store.database import Database
 from app.store.sweep_lock import alone
 from tests.support.waiting import eventually
 

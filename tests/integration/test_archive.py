@@ -14,9 +14,9 @@ from uuid import UUID
 import pytest
 from structlog.testing import capture_logs
 
+from app.domain.archive import Stay, Way
 from app.domain.errors import ArchiveMismatch, IllegalMove, PeriodNotFound, WorkflowArchived, WorkflowNotFound
 from app.domain.partitions import Interval, whole_period
-from app.domain.retention import Stay, Way
 from app.engine import archive as archiving
 from app.engine import operate
 from app.engine.archive import ArchiveResult, plan, run
@@ -30,9 +30,9 @@ from app.store import archive_moves, archive_periods, new_periods
 from app.store import archive_runs as books
 from app.store import partitions as live
 from app.store.archive_runs import Sums
+from app.store.database import Database
 from app.store.ids import first_id_at
 from app.store.new_periods import Made, Patience
-from app.store.session import Database
 from app.store.steps import attempts_of, steps_of
 from app.store.sweep_lock import alone
 from app.store.workflows import find_workflow, get_workflow, moves_of, states_of

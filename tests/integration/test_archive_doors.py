@@ -18,9 +18,9 @@ from app.engine.archive import run as archive
 from app.engine.archive_restore import restore
 from app.engine.operate import Who
 from app.engine.submit import SubmitRequest, submit
+from app.store.database import Database
 from app.store.ids import first_id_at
 from app.store.new_periods import Made, Patience, make_period
-from app.store.session import Database
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, shape

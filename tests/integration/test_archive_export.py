@@ -21,8 +21,8 @@ from app.engine.submit import SubmitRequest, submit
 from app.resources.archive import periods
 from app.store import archive_files, archive_moves, archive_periods
 from app.store import archive_runs as books
+from app.store.database import Database
 from app.store.ids import first_id_at
-from app.store.session import Database
 from app.store.workflows import get_workflow
 from remand.errors import PermanentError
 from tests.integration.test_archive import DUE, MAY, WHO, ended, in_may, rows, submitted

@@ -14,9 +14,9 @@ from app.cli.invoke import run
 from app.domain.partitions import Interval, whole_period
 from app.engine.submit import SubmitRequest, submit
 from app.store import archive_periods, new_periods
+from app.store.database import Database
 from app.store.ids import first_id_at
 from app.store.new_periods import Made, Patience
-from app.store.session import Database
 from app.store.workflows import get_workflow
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness

@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError
 from app.config import Settings
 from app.domain.queues import MAINTENANCE
 from app.runtime import Runtime
-from app.store.session import Database
+from app.store.database import Database
 from beat_schedule import BEAT_SCHEDULE
 from tests.support.bell import RecordingBell
 from tests.support.engine import Harness

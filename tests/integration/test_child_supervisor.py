@@ -18,8 +18,8 @@ from app.engine.leases import lease_slack
 from app.engine.process_table import ProcessTable, Running
 from app.engine.routing import Routing
 from app.store.claims import Completed
+from app.store.database import Database
 from app.store.run_queue import RunQueue
-from app.store.session import Database
 from tests.support.children import dead, died, forked
 from tests.support.engine import Harness
 from tests.support.refusals import refusing

@@ -17,7 +17,7 @@ from app.cli.invoke import run
 from app.config import Settings
 from app.domain.errors import AddressTaken
 from app.server import _listen
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.web import PASSWORD, Web, sign_in
 
 pytestmark = pytest.mark.once

@@ -15,8 +15,8 @@ from sqlalchemy.engine import make_url
 
 from app.domain.errors import ConfigInvalid, DatabaseMissing, DatabaseUnreachable
 from app.embedded.stack import free_port
-from app.store.connection import connect
-from app.store.session import Database
+from app.store.connect import connect
+from app.store.database import Database
 from app.store.worker_health import worker_health
 from app.store.workers import Incarnation, WorkerHeartbeat
 from tests.support.databases import Cluster, str_of

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from app.domain.errors import Busy, DatabaseReadOnly, DatabaseUnreachable, RightMissing, ValueRefused
 from app.store.claims import Claim
+from app.store.database import Database
 from app.store.driver_errors import SQLSTATES, Ending, ending_of
-from app.store.session import Database
 from tests.support.databases import Cluster
 from tests.support.engine import Harness
 from tests.support.own_servers import OwnPostgres

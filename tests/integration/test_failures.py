@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 from app.engine import dead_letters, operate
 from app.engine.fail import drain_failures
 from app.engine.operate import Who
+from app.store.database import Connection
 from app.store.failures import postpone_first
-from app.store.session import Connection
 from app.store.snapshots import read_snapshots
 from remand import PermanentError, RateLimited, RetryableError
 from remand.errors import StepTimeout

@@ -22,8 +22,8 @@ from app.engine.sweeps.ring import ring
 from app.store import breakers as store
 from app.store.breakers import BreakerStatus
 from app.store.claims import Completed, EndedBadly
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.workflows import lock_workflow
 from remand import PermanentError
 from remand.failure import capture

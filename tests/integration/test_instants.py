@@ -13,7 +13,7 @@ from app.domain.instants import EARLIEST, LATEST
 from app.engine.groups import set_due
 from app.engine.operate import Who
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape

@@ -16,7 +16,7 @@ from app.engine.operate import Who
 from app.engine.sweeps.expire import expire
 from app.store import operator_moves
 from app.store.claims import Completed, EndedBadly
-from app.store.session import Database
+from app.store.database import Database
 from app.store.workflows import lock_workflow
 from remand.errors import PermanentError
 from remand.failure import capture

@@ -24,8 +24,8 @@ from app.engine.sweeps.stale import stale
 from app.server import create
 from app.store import group_search
 from app.store import partitions as stored
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.tables import PARTITIONED
 from app.telemetry import metrics as m
 from app.telemetry import metrics_buffer

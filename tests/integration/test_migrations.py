@@ -16,7 +16,7 @@ import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
 from app.domain.errors import Busy, DatabaseUnreachable, SchemaTooNew
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from migrations import plan as plans
 from migrations import runner
 from migrations.order import is_before, revisions, way

@@ -13,7 +13,7 @@ from app.engine.operate import Who
 from app.engine.sweeps.expire import expire
 from app.engine.sweeps.notify import tell_failing, tell_growth
 from app.store import group_counts, group_search
-from app.store.session import Database
+from app.store.database import Database
 from remand.errors import PermanentError
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants

@@ -8,7 +8,7 @@ import pytest
 from app.config import Settings
 from app.domain.notifications import Notice, NotificationKind
 from app.engine.enqueue_notifications import enqueue, enqueue_many
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.engine import Harness, settings_for
 
 URL = "https://example.test/hook/path-that-is-a-secret"

@@ -16,7 +16,7 @@ from app.config.notify import NotifySettings
 from app.domain.notifications import DEFAULT_KINDS, Notice, NotificationKind
 from app.engine.enqueue_notifications import enqueue_many
 from app.engine.sweeps.notify import notify
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.pages import ROOT, code, commands

@@ -16,15 +16,15 @@ from app.cli.invoke import run
 from app.domain.access import Role
 from app.domain.errors import IllegalMove, InputInvalid, NotificationNotFound, TargetNotFound
 from app.domain.notifications import DeliveryState, Notice, NotificationKind
-from app.domain.webhook_messages import Delivered, TryAgain
+from app.domain.webhook_answers import Delivered, TryAgain
 from app.engine import notification_targets
 from app.engine.enqueue_notifications import enqueue_many
 from app.engine.operate import Who
 from app.engine.sweeps.notify import notify
 from app.resources import notifications
 from app.store import notification_lists
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.receiver import SECRET_PATH, Answer, Receiver, receiver

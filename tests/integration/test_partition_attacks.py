@@ -18,9 +18,9 @@ from app.engine.sweeps import partitions as sweep_module
 from app.engine.sweeps.partitions import partitions
 from app.store import new_periods
 from app.store import partitions as stored
+from app.store.database import Database
 from app.store.ids import first_id_at, new_id
 from app.store.new_periods import Made, Patience, TooMuch, make_period
-from app.store.session import Database
 from app.store.tables import PARTITIONED
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for

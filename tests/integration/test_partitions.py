@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from app.domain.partitions import Interval, whole_period
 from app.store import partitions as stored
-from app.store.session import Database
+from app.store.database import Database
 from app.store.tables import PARTITIONED
 
 

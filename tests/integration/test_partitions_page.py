@@ -15,8 +15,8 @@ from app.domain import partition_check
 from app.engine.partitions import faults
 from app.engine.sweeps.partitions import partitions
 from app.store import partitions as stored
+from app.store.database import Database
 from app.store.new_periods import Patience
-from app.store.session import Database
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.pages import ROOT, code, commands

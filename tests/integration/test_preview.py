@@ -11,7 +11,7 @@ import pytest
 
 from app.domain.errors import IllegalMove
 from app.engine import operate
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who, preview
 from remand.errors import PermanentError
 from tests.support.engine import Harness

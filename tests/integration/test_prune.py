@@ -17,7 +17,7 @@ from app.engine.statistics import statistics
 from app.engine.sweeps.prune import Pruned, outlook, prune
 from app.engine.sweeps.redrive import redrive as sweep_redrive
 from app.store import dead_letters, groups
-from app.store.session import Database
+from app.store.database import Database
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

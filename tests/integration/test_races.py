@@ -17,8 +17,8 @@ from app.engine.operate import Who, cancel_letter, requeue_letter, resolve_step,
 from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.partitions import partitions
 from app.store.claims import Completed
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.workflows import lock_workflow
 from remand import PermanentError
 from tests.support.clock import NOON

@@ -9,7 +9,7 @@ import pytest
 
 from app.engine.operate import Who, claim_letter, requeue_letter
 from app.store import redrive_items
-from app.store.session import Database
+from app.store.database import Database
 from remand import PermanentError
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

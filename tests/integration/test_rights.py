@@ -23,7 +23,7 @@ from app.engine.sweeps.rescue import rescue
 from app.engine.sweeps.ring import ring
 from app.engine.sweeps.stale import stale
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from app.store.workers import Incarnation, WorkerHeartbeat
 from remand.errors import PermanentError
 from tests.support.databases import Cluster, str_of

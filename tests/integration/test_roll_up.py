@@ -9,8 +9,8 @@ import pytest
 
 from app.domain.states import StepState
 from app.domain.transitions import is_legal
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from tests.support.engine import Harness
 from tests.support.invariants import PHASE_OF
 from tests.support.shapes import shape

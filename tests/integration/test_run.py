@@ -18,7 +18,8 @@ import pytest
 from app.domain.errors import DatabaseUnreachable
 from app.engine.leases import lease_slack
 from app.engine.process_table import ProcessTable
-from app.engine.run import Abandoned, Runner, _Alarm
+from app.engine.run import Abandoned, Runner
+from app.engine.soft_timeout import SoftTimeout
 from app.store.claims import Claim, Completed, EndedBadly
 from app.store.run_queue import RunQueue
 from remand import StepTimeout
@@ -326,13 +327,13 @@ def test_a_deadline_is_when_the_timeout_comes(bench: Bench) -> None:
 def test_an_alarm_that_comes_after_the_handler_returned_takes_no_result_away(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disarm = _Alarm.disarm
+    disarm = SoftTimeout.disarm
 
-    def too_late(alarm: _Alarm) -> None:
+    def too_late(alarm: SoftTimeout) -> None:
         signal.raise_signal(signal.SIGALRM)
         disarm(alarm)
 
-    monkeypatch.setattr(_Alarm, "disarm", too_late)
+    monkeypatch.setattr(SoftTimeout, "disarm", too_late)
 
     assert result_of(bench.run(lambda ctx: "done", LONG)) == "done"
 

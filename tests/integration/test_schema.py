@@ -7,7 +7,7 @@ import pytest
 
 from app.domain.errors import DatabaseUnreachable, SchemaMissing, SchemaTooNew, SchemaTooOld
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.databases import Cluster
 
 

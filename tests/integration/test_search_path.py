@@ -11,7 +11,7 @@ import psycopg2
 import psycopg2.extensions
 import pytest
 
-from app.store.session import Database
+from app.store.database import Database
 from remand.errors import PermanentError
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.own_servers import OwnPostgres, SmallDiskPostgres, Standby

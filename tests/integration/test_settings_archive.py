@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from app.domain.archive import Way
 from app.domain.errors import NotExported
-from app.domain.retention import Way
 from app.engine.archive import plan, run
 from app.engine.archive_export import drop
 from app.engine.sweeps.archive import archive
 from app.store import archive_moves
 from app.store import archive_runs as books
-from app.store.session import Database
+from app.store.database import Database
 from tests.integration.test_archive import DUE, MAY, WHO, ended, in_may, rows, submitted
 from tests.support.engine import Harness
 

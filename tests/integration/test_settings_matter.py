@@ -32,7 +32,7 @@ from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import BrokerUnreachable, ConfigInvalid, InputTooLarge, TemplateNotFound
 from app.domain.notifications import Notice, NotificationKind
 from app.domain.queues import BUILT_IN
-from app.domain.webhook_messages import TryAgain
+from app.domain.webhook_answers import TryAgain
 from app.engine import redrive
 from app.engine.attempt_counter import AttemptCounter
 from app.engine.breakers import Breakers
@@ -52,9 +52,9 @@ from app.server import _uvicorn
 from app.store import breakers
 from app.store.breakers import BreakerStatus
 from app.store.claims import Claim
+from app.store.database import Database
 from app.store.dead_letter_search import triage_page
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.workers import Incarnation, WorkerHeartbeat
 from app.store.workers import listed as registered
 from app.telemetry import log

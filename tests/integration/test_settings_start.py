@@ -16,8 +16,8 @@ from app.config import Settings
 from app.domain.errors import BrokerUnreachable, DatabaseUnreachable
 from app.engine.startup import await_broker, await_database, patiently
 from app.runtime import Runtime
-from app.store import session
-from app.store.session import Database
+from app.store import database
+from app.store.database import Database
 from tests.support.bell import RecordingBell
 from tests.support.databases import Cluster
 from tests.support.link import Link
@@ -244,14 +244,14 @@ def test_a_worker_that_starts_outlives_a_server_that_goes_away_again(
     with Link(fresh_database_url) as link:
         runtime = Runtime(Settings(database_url=link.url, templates=(str(tmp_path),)))
         opened: list[int] = []
-        connect = session.connect
+        connect = database.connect
 
         def connect_or_not(url: str) -> Any:
             opened.append(len(opened))
             (link.refuse if len(opened) == away else link.heal)()
             return connect(url)
 
-        monkeypatch.setattr(session, "connect", connect_or_not)
+        monkeypatch.setattr(database, "connect", connect_or_not)
         monkeypatch.setattr(process, "runtime", lambda: runtime)
         monkeypatch.setattr(Runtime, "check_schema", dropping(runtime, Runtime.check_schema))
         monkeypatch.setattr(heartbeat, "publish", dropping(runtime, heartbeat.publish))

@@ -21,7 +21,7 @@ from app.engine.staleness import would_take
 from app.engine.sweeps import stale as sweeping
 from app.engine.sweeps.stale import StaleResult, stale
 from app.store import staleness
-from app.store.session import Database
+from app.store.database import Database
 from app.store.sweep_lock import alone
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness

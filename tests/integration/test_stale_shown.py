@@ -17,7 +17,7 @@ from app.engine import operate
 from app.engine.operate import Who
 from app.engine.staleness import shown
 from app.engine.sweeps.stale import StaleResult, stale
-from app.store.session import Database
+from app.store.database import Database
 from tests.integration.test_stale import DAY, HALF_HOUR, far
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for

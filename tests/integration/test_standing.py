@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from app.store import live_work
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.clock import NOON
 
 

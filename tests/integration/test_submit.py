@@ -12,8 +12,8 @@ from app.domain.errors import (
     TemplateNotFound,
 )
 from app.engine.submit import CHUNK, SubmitRequest, submit, submit_many
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.workflows import NewWorkflow, insert_workflows
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, DIAMOND, shape

@@ -10,7 +10,7 @@ from sqlalchemy.engine import make_url
 
 from app.domain.errors import DatabaseReadOnly, DatabaseUnsuited
 from app.store import schema, suitability
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.databases import Cluster, str_of
 
 

@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from app.embedded.stack import Stack
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.servers import ROOT

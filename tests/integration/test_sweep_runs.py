@@ -9,12 +9,12 @@ from structlog.testing import capture_logs
 
 import beat_schedule
 from app.domain.errors import DatabaseUnreachable
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.sweeps.ring import ring
 from app.engine.sweeps.runs import LOG_SECONDS, MESSAGE_LENGTH, NOTE_SECONDS, SweepRuns
 from app.store import sweep_runs
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.sweep_runs import SweepRun
 from tests.support.engine import Harness
 from tests.support.shapes import shape

@@ -14,8 +14,8 @@ from app.engine.sweeps.ring import ring
 from app.engine.worker_limits import limits_of
 from app.store import sweeping
 from app.store.claims import Claim, Completed
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.sweeping import Limits
 from app.store.tables import PARTITIONED
 from app.store.workers import Incarnation, WorkerHeartbeat

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from app.engine import operate
 from app.engine.breakers import close_breaker, open_breaker
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.engine.sweeps.expire import expire
 from app.engine.sweeps.never_ready import stalled

@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.access import Role
 from app.engine import readiness
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.sweeps.runs import NOTE_SECONDS, SweepRuns
 from app.engine.sweeps.status import INTERVALS, SLACK_SECONDS, SweepState, SweepStatus, sweeps
 from app.store.ids import new_id

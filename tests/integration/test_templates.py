@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.errors import TemplateChanged, TemplateInvalid
 from app.engine.publish import publish
-from app.store.session import Database
+from app.store.database import Database
 from app.store.templates import Templates
 from tests.support.engine import Harness
 from tests.support.shapes import DIAMOND, shape

@@ -12,7 +12,7 @@ import pytest
 from app.bell import bell_to
 from app.domain.errors import BrokerUnreachable, DatabaseUnreachable
 from app.embedded import binaries
-from app.store.connection import connect
+from app.store.connect import connect
 from tests.support.certificates import Certificates
 from tests.support.own_servers import OwnPostgres, TlsBroker
 

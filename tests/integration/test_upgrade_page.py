@@ -9,7 +9,7 @@ import pytest
 import app.cli.main  # noqa: F401 - registers the commands
 from app.cli.invoke import run
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.pages import commands
 
 pytestmark = pytest.mark.once

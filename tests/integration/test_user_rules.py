@@ -19,8 +19,8 @@ from app.engine.rule_sets import RuleSets, books_of_settings, load_books, unknow
 from app.engine.submit import SubmitRequest, submit
 from app.resources import unclassified
 from app.runtime import Runtime
+from app.store.database import Database
 from app.store.ids import new_id
-from app.store.session import Database
 from app.store.steps import attempts_of
 from app.store.unclassified import Unknown, record
 from remand.handler import Handlers

@@ -14,7 +14,7 @@ from app.domain.errors import Conflict
 from app.engine import operate
 from app.engine.operate import Who
 from app.store.claims import Claim, Completed
-from app.store.session import Database
+from app.store.database import Database
 from remand.errors import PermanentError
 from tests.support.databases import empty_all
 from tests.support.engine import Harness

@@ -31,8 +31,8 @@ from app.engine.operate import (
 from app.engine.statistics import Statistics, statistics
 from app.engine.sweeps.prune import prune
 from app.store import group_search
+from app.store.database import Database
 from app.store.dead_letter_search import triage_page
-from app.store.session import Database
 from remand.errors import PermanentError, RetryableError
 from tests.support.engine import Harness
 from tests.support.own_servers import OwnPostgres

@@ -14,7 +14,7 @@ import pytest
 
 from app.domain.access import Role
 from app.engine import access
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.clock import FakeClock
 from tests.support.databases import Cluster
 from tests.support.listening import Listening, is_cut

@@ -18,7 +18,7 @@ from app.domain.access import Permission
 from app.domain.errors import AddressTaken, BrokerUnreachable, NobodyCouldSignIn
 from app.engine import access, signin
 from app.server import _listen
-from app.store.session import Database
+from app.store.database import Database
 from app.telemetry import configure_logging
 from tests.support.web import ADDRESS, PASSWORD, WHO, Web, csrf_of, sign_in
 

@@ -22,8 +22,8 @@ from app.engine.operate import Who
 from app.engine.submit import SubmitRequest, submit
 from app.engine.sweeps.runs import function_of
 from app.store.archive_runs import DEFAULT
+from app.store.database import Database
 from app.store.ids import first_id_at
-from app.store.session import Database
 from beat_schedule import BEAT_SCHEDULE
 from remand.errors import PermanentError, RetryableError
 from tests.support.clock import FakeClock

@@ -17,8 +17,8 @@ import psycopg2
 from sqlalchemy.engine import URL, make_url
 
 from app.store import schema
-from app.store.connection import connect
-from app.store.session import Database
+from app.store.connect import connect
+from app.store.database import Database
 
 PREFIX = "remand_test_"
 _KEEP_SECONDS = 7200

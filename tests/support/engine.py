@@ -14,8 +14,8 @@ from app.config import Settings
 from app.domain.template import load_text
 from app.engine.attempt_counter import AttemptCounter
 from app.engine.breakers import Breakers
-from app.engine.context import Engine
 from app.engine.drain_state import Drained
+from app.engine.engine import Engine
 from app.engine.executor import Executor
 from app.engine.fail import Applied, drain_failures
 from app.engine.leases import lease_slack
@@ -24,9 +24,9 @@ from app.engine.submit import SubmitRequest, submit, submit_many
 from app.engine.sweeps.rescue import Rescued, rescue
 from app.engine.sweeps.ring import Rung, ring
 from app.store import dead_letters, steps, workflows
+from app.store.database import Database
 from app.store.ids import new_id
 from app.store.run_queue import RunQueue
-from app.store.session import Database
 from app.store.templates import Templates
 from remand.handler import Handlers, StepContext
 from tests.support.bell import RecordingBell

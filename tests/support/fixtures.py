@@ -16,7 +16,7 @@ from argon2 import PasswordHasher
 
 from app.config import Settings
 from app.engine import access, signin
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.bell import RecordingBell
 from tests.support.brokers import clean_broker
 from tests.support.clock import FakeClock

@@ -18,7 +18,7 @@ from app.domain.retry import RetrySpec
 from app.domain.states import StepState, WorkflowState
 from app.domain.transitions import is_legal
 from app.engine.routing import Routing
-from app.store.session import Database
+from app.store.database import Database
 from app.store.steps import Attempt, Step
 from app.store.templates import Templates
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.domain.dead_letter_filter import LetterFilter
+from app.store.database import Database
 from app.store.dead_letter_search import list_page
 from app.store.dead_letters import LetterRow
-from app.store.session import Database
 
 
 def list_letters(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.store import schema
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.brokers import clean_broker
 from tests.support.databases import Cluster
 from tests.support.fixtures import _worker_number

@@ -16,8 +16,8 @@ from app.engine import redrive
 from app.engine.operate import Who
 from app.engine.redrive import Options
 from app.engine.sweeps.runs import function_of
+from app.store.database import Database
 from app.store.ids import first_id_at
-from app.store.session import Database
 from beat_schedule import BEAT_SCHEDULE
 from remand.errors import PermanentError, RetryableError
 from tests.support.databases import empty_all

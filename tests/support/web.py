@@ -16,7 +16,7 @@ from app.engine import access
 from app.engine.operate import Who
 from app.runtime import Runtime
 from app.server import create, routes
-from app.store.session import Database
+from app.store.database import Database
 from tests.support.bell import RecordingBell
 from tests.support.clock import FakeClock
 from tests.support.engine import settings_for

@@ -15,9 +15,9 @@ import remand
 from remand.classify import classify
 from remand.classify_context import Considered
 from remand.explain import Code, Explanation, explain
-from remand.judge import STAGES
 from remand.rules import BOOK
 from remand.rules.user import FunctionRule, UserRule
+from remand.stages import STAGES
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.domain.retention import (
+from app.domain.archive import (
     ArchiveOverrides,
     ArchivePolicies,
     Census,

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.config.reference import allowed, shown_default
+from app.domain.archive import ArchiveOverrides
 from app.domain.dead_letters import AutoRequeueOverrides
-from app.domain.retention import ArchiveOverrides
 from app.domain.retry import (
     ExponentialOverrides,
     FibonacciOverrides,

@@ -15,8 +15,8 @@ from app.cli.context import After, By, Cli, Group, Limit, Reason
 from app.cli.exits import EXIT_CODES
 from app.cli.render.output import now, size, table
 from app.cli.render.wording import command, counted, next_steps
+from app.domain.archive import Stay, Way
 from app.domain.page import Page
-from app.domain.retention import Stay, Way
 from app.engine.archive import ArchiveResult, Deferral, Planned, plan, run
 from app.engine.archive_export import Exported, drop, export, unexported
 from app.engine.archive_restore import Restored, restore, restore_period

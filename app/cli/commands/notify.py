@@ -13,7 +13,7 @@ from app.cli.context import After, By, Cli, Group, Limit, Reason
 from app.cli.render.output import age, now, short, table
 from app.cli.render.wording import command, counted, next_steps
 from app.domain.notifications import DeliveryState
-from app.domain.webhook_messages import Delivered
+from app.domain.webhook_answers import Delivered
 from app.engine import notification_targets
 from app.resources.notifications import Notification, TargetStatus, find_ids, list_page
 

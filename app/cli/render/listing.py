@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.text import Text
+
+from app.domain.page import Page
 
 NARROW = 100
 """Columns below which an item that does not fit has two lines."""
@@ -248,3 +251,9 @@ def _fitting(text: str, cells: int) -> int:
         if taken > cells:
             return number
     return len(text)
+
+
+def goes_on(page: Page[Any]) -> str:
+    """Return how many of a list are shown, and with which cursor the next page follows."""
+    shown = f"{len(page.items)} of {page.total}" if page.total is not None else f"{len(page.items)}, and more"
+    return f"{shown}; next: --after {page.next}"

@@ -16,7 +16,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from app.cli.render.listing import Facts, Listing
+from app.cli.render.listing import Facts, Listing, goes_on
 from app.cli.streams import print_json
 from app.domain.page import Page
 from app.domain.printable import printable
@@ -67,7 +67,7 @@ class Output:
         self.answer({"items": page.items, "next": page.next, "total": page.total, **more}, *shown)
         if page.next is not None and not self.as_json:
             # A cursor is copied: it stays in one piece at any width.
-            self.errors.print(_goes_on(page), style="dim", soft_wrap=True)
+            self.errors.print(goes_on(page), style="dim", soft_wrap=True)
 
     def answer_lines(self, value: Mapping[str, Any] | DataclassInstance, lines: Iterable[str]) -> None:
         """Print the answer once; lines that are copied, or read by a shell, stay whole at any width."""
@@ -80,11 +80,6 @@ class Output:
     def say(self, text: str | Text, style: str = "") -> None:
         """Tell something that is no part of the answer, on standard error."""
         self.errors.print(text, style=style or None)
-
-
-def _goes_on(page: Page[Any]) -> str:
-    shown = f"{len(page.items)} of {page.total}" if page.total is not None else f"{len(page.items)}, and more"
-    return f"{shown}; next: --after {page.next}"
 
 
 def _console(stream: Any) -> Console:

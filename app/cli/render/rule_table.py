@@ -12,9 +12,9 @@ from rich.text import Text
 from app.cli.context import Cli
 from app.cli.render.output import table
 from app.domain.page import Page
-from remand.judge import show as show_code
 from remand.rules import FAMILIES, POLICY_OF, Rule
 from remand.rules.user import AnyRule, Layers, UserRule, place_of
+from remand.stages import show as show_code
 
 KEYS_SHOWN = 6
 _CLASSES = ("type", "base", "fallback")

@@ -14,7 +14,7 @@ from app.dashboard.views import engine_of, show
 from app.domain import filters
 from app.domain.access import Permission
 from app.domain.errors import WorkflowNotFound
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.resources import groups, letters
 from app.resources.audit import AuditFilter
 from app.resources.audit import list_page as audited

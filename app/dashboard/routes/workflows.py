@@ -19,7 +19,7 @@ from app.dashboard.views import engine_of, show
 from app.domain.access import Permission
 from app.domain.dag import levels
 from app.domain.errors import AmbiguousId, WorkflowNotFound
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.resources import letters, workflows
 from app.resources.letters import LetterFilter, LetterRow
 from app.resources.steps import Step, stored_attempts, stored_steps

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.domain.archive import ArchiveOverrides
 from app.domain.dead_letters import AutoRequeueOverrides, Strategy
 from app.domain.jsonvalue import canonical_json
 from app.domain.queues import STEPS
-from app.domain.retention import ArchiveOverrides
 from app.domain.retry import RetryOverrides, Seconds
 from app.domain.staleness import LifecycleOverrides
 from app.domain.user_rules import MAX_RULES, RuleSpec

@@ -8,8 +8,8 @@ from uuid import UUID
 from app.domain.branch import restarted_with, skipped_with
 from app.domain.errors import IllegalMove
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
-from app.engine.context import Engine
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.operate.context import (
     LIVE_STEP,
     Operation,

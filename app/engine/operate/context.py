@@ -21,8 +21,8 @@ from app.domain.jsonvalue import encode
 from app.domain.states import BreakerState, DeadLetterStatus, StepState
 from app.domain.text import MAX_PROSE, check_text
 from app.store import audit, dead_letters, operator_moves
+from app.store.database import Connection
 from app.store.dead_letters import DeadLetter
-from app.store.session import Connection
 from app.store.steps import move_step
 from app.store.workflows import Workflow, lock_workflow
 from app.telemetry import log

@@ -8,8 +8,8 @@ from uuid import UUID
 from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
 from app.domain.text import MAX_PROSE, check_text
-from app.engine.context import Engine
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.operate.context import (
     Operation,
     Who,

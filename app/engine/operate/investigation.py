@@ -11,8 +11,8 @@ from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.labels import check_labels, check_links
 from app.domain.states import DeadLetterStatus
 from app.domain.text import check_text
-from app.engine.context import Engine
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.operate.context import Operation, Who, json_text, locked, patient, refuse_closed
 from app.store import dead_letters
 from app.store.dead_letters import DeadLetter

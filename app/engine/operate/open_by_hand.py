@@ -7,9 +7,9 @@ from uuid import UUID
 
 from app.domain.errors import IllegalMove, InputInvalid
 from app.domain.states import DeadReason
-from app.engine.context import Engine
 from app.engine.dead_letter_workflows import Cause, log_taken, take_out
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.operate.context import Operation, Who, illegal, patient
 from app.store import dead_letters
 from app.store.workflows import lock_workflow

@@ -14,13 +14,13 @@ from typing import Final
 from uuid import UUID
 
 from app.domain.states import WorkflowState
-from app.engine.context import Engine
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.operate.context import Operation, Who, illegal, patient
 from app.store import audit, pauses
 from app.store.audit import Entry
+from app.store.database import Connection
 from app.store.pauses import TemplatePause
-from app.store.session import Connection
 from app.store.workflows import Workflow, lock_workflow
 from app.telemetry import log
 

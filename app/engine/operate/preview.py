@@ -12,11 +12,11 @@ from uuid import UUID
 
 from app.domain.dag import descendants
 from app.engine.bell import SilentBell
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate.context import patient
 from app.store import dead_letters
+from app.store.database import Database
 from app.store.rehearsal import rehearsing
-from app.store.session import Database
 from app.store.steps import Step, steps_of
 from app.store.workflows import get_workflow
 from app.telemetry import silence

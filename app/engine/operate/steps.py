@@ -9,9 +9,9 @@ from uuid import UUID
 from app.domain.errors import InputInvalid
 from app.domain.states import DeadLetterStatus, StepState, WorkflowState
 from app.domain.template import check_result, validate_input
-from app.engine.context import Engine
 from app.engine.dead_letters import note_reopened
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.operate.context import (
     Operation,
     Who,

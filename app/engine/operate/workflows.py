@@ -5,8 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from app.domain.states import DeadLetterStatus, WorkflowState
-from app.engine.context import Engine
 from app.engine.decided import Decided
+from app.engine.engine import Engine
 from app.engine.operate.context import Operation, Who, close_open, illegal, log_closed, patient, refuse_closed
 from app.store import dead_letters, operator_moves
 from app.store.workflows import lock_workflow

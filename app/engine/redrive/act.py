@@ -11,11 +11,11 @@ from app.domain.errors import Busy, Conflict, NotFound
 from app.domain.redrive import ItemState, Redrive, RedriveVerb
 from app.domain.states import DeadLetterStatus
 from app.engine import operate
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Decided, Who
 from app.store import dead_letters, redrive_items
+from app.store.database import Connection
 from app.store.redrive_items import mark
-from app.store.session import Connection
 
 SINGLE_BATCH = 50
 """Letters a transaction where each letter needs a verb, and a transaction, of its own."""

@@ -14,11 +14,11 @@ from uuid import UUID
 from app.domain.errors import BadInput, TemplateNotFound
 from app.domain.redrive import Redrive
 from app.domain.template import validate_input
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import redrive_forecast as facts
 from app.store import redrives
+from app.store.database import Connection
 from app.store.redrive_forecast import Kind, Sampled
-from app.store.session import Connection
 
 SAMPLE = 1000
 """Letters whose input is looked at; of a larger set, every n-th."""

@@ -14,7 +14,7 @@ from app.domain.errors import InputInvalid, Unfiltered
 from app.domain.instants import bounded
 from app.domain.queues import BUILT_IN
 from app.domain.redrive import Redrive, RedriveState, RedriveVerb
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.engine.redrive.outlook import Forecast, forecast
 from app.store import redrives

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.redrive import OVER, NewError, Redrive, RedriveState
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.redrive.waits import Wait, waits
 from app.store import redrive_items, redrives
 

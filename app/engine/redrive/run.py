@@ -26,13 +26,13 @@ from app.domain.redrive import (
     next_move,
     pace,
 )
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.enqueue_notifications import enqueue
 from app.engine.redrive.act import SINGLE_BATCH, Done, act
 from app.engine.redrive.verbs import next_stage, stage_state
 from app.store import audit, redrive_items, redrives
 from app.store.audit import Entry
-from app.store.session import Connection
+from app.store.database import Connection
 from app.telemetry import log
 from app.telemetry.events import EventName
 

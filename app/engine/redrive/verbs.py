@@ -14,7 +14,7 @@ from uuid import UUID
 from app.domain.errors import IllegalMove
 from app.domain.queues import MAINTENANCE
 from app.domain.redrive import ACTIVE, OVER, Redrive, RedriveState
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.operate import Who
 from app.store import audit, redrives
 from app.store.audit import Entry

@@ -8,7 +8,7 @@ from uuid import UUID
 from app.domain.errors import RedriveNotFound
 from app.domain.page import Page
 from app.domain.redrive import Item, Redrive
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import redrive_items, redrives
 from app.store.ids import find_id
 

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 from app.domain.redrive import ACTIVE, Redrive, RedriveState
 from app.domain.states import BreakerState
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import redrive_forecast as facts
 from app.store import redrive_waits, redrives
+from app.store.database import Connection
 from app.store.redrive_waits import Waiting
-from app.store.session import Connection
 
 MOST = 10_000
 """Most sent letters that are looked at."""

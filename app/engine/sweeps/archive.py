@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.engine import archive as engine_archive
 from app.engine.archive import ArchiveResult
-from app.engine.context import Engine
+from app.engine.engine import Engine
 
 
 def archive(engine: Engine) -> ArchiveResult:

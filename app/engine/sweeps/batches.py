@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from uuid import UUID
 
 from app.engine.attempt_ends import told
-from app.store.session import NOT_NOW
+from app.store.database import NOT_NOW
 from app.telemetry import log
 
 Act = Callable[[int, Collection[UUID], list[UUID]], int]

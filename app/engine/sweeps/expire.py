@@ -11,8 +11,8 @@ from typing import Final
 from uuid import UUID
 
 from app.domain.states import DeadReason
-from app.engine.context import Engine
 from app.engine.dead_letter_workflows import Cause, log_taken, take_out
+from app.engine.engine import Engine
 from app.engine.sweeps.batches import in_batches
 from app.store import dead_letter_workflows
 from app.telemetry import log

@@ -18,9 +18,9 @@ from typing import Final
 
 from app.config.notify import NotifyTarget
 from app.domain.notifications import Notice, NotificationKind
-from app.domain.webhook_messages import Delivered
-from app.engine.context import Engine
+from app.domain.webhook_answers import Delivered
 from app.engine.dead_letter_notifications import told_of_growth
+from app.engine.engine import Engine
 from app.engine.enqueue_notifications import enqueue_many, wanted
 from app.engine.notification_delivery import Post, Sent, claim, deliver
 from app.engine.webhook import post

@@ -9,7 +9,7 @@ from typing import assert_never
 from app.domain.errors import Busy
 from app.domain.notifications import Notice, NotificationKind
 from app.domain.partitions import Interval, Period, missing_periods, shortened
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.enqueue_notifications import enqueue_many, wanted
 from app.store import diagnosis, new_periods
 from app.store import partitions as stored

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from app.engine.attempt_ends import Away, in_halves
 from app.engine.sweeps.batches import passed_over
+from app.store.database import NOT_NOW, Database
 from app.store.held import holding
-from app.store.session import NOT_NOW, Database
 
 R = TypeVar("R")
 

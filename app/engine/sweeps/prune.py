@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import group_counts, pruning
 from app.store.pruning import PRUNED, Prunable
 from app.telemetry import log

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.domain.queues import MAINTENANCE
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.redrive.run import advance
 from app.store import redrives
 from app.telemetry import log

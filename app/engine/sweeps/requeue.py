@@ -13,13 +13,13 @@ from uuid import UUID
 
 from app.domain.dead_letters import AutoRequeue
 from app.domain.states import DeadLetterStatus, WorkflowState
-from app.engine.context import Engine
 from app.engine.dead_letters import SYSTEM, policy_of
+from app.engine.engine import Engine
 from app.engine.operate.context import Operation, Who, close
 from app.engine.sweeps.batches import in_batches
 from app.store import dead_letters, operator_moves, redrive_items
+from app.store.database import Connection
 from app.store.dead_letters import Due
-from app.store.session import Connection
 from app.store.workflows import lock_workflow
 from app.telemetry import log
 

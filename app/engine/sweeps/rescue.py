@@ -1,5 +1,7 @@
 """Rescue sweep: take back the attempts of dead workers, and apply results that were parked.
 
+Which workers are alive the function `live_workers` says; any other that holds something is gone.
+
 find → fail as lost (guarded by the worker and attempt that were seen) → ring. Two at once: the second finds
 nothing. A lost attempt is handled like any failure: the worker of `retry.immediate` decides between another
 attempt and the dead letter of a poison step.
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 
 from app.engine import attempt_ends
 from app.engine.breakers import Breakers
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.leases import lease_slack
 from app.engine.sweeps.passing_over import act_passing_over
 from app.engine.worker_limits import limits_of

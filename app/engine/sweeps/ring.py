@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.engine.breakers import Breakers
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.retry_budgets import forget_traffic
 from app.engine.sweeps.passing_over import act_passing_over
 from app.engine.worker_limits import limits_of

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Protocol
 from uuid import UUID
 
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.store import sweep_runs
 from app.store.sweep_runs import Noted
 from app.telemetry import log

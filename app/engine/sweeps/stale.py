@@ -16,15 +16,15 @@ from app.domain.notifications import Notice, NotificationKind
 from app.domain.staleness import Health, Why, WorkflowStaleness
 from app.domain.states import DeadReason
 from app.engine.attempt_ends import in_halves
-from app.engine.context import Engine
 from app.engine.dead_letter_workflows import Cause, Letters, log_taken, take_out
+from app.engine.engine import Engine
 from app.engine.enqueue_notifications import enqueue_many
 from app.engine.fail import DeathOutcome
 from app.engine.staleness import settings_of
 from app.engine.sweeps.batches import passed_over
 from app.store import staleness
+from app.store.database import NOT_NOW, Connection
 from app.store.failures import DecidedDeath
-from app.store.session import NOT_NOW, Connection
 from app.store.sweep_lock import alone
 from app.telemetry import log
 from app.telemetry.metrics import TIME_UNTIL_STALE

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from app.engine.context import Engine
+from app.engine.engine import Engine
 from app.engine.sweeps.runs import NOTE_SECONDS
 from app.store import sweep_runs
 from app.store.sweep_runs import SweepRun

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from app.store import session
+from app.store.database import clock_timestamp
 
 if TYPE_CHECKING:
     # Only for types: a program that only reads the database need not load these parts.
     from app.clock import Clock
     from app.config import Settings
     from app.engine.bell import Bell
-    from app.store.session import Database
+    from app.store.database import Connection, Database
     from app.store.templates import Templates
 
 
@@ -39,7 +39,7 @@ class Engine:
         """Return the approximate time outside a transaction, for display only."""
         return self.clock.fixed() or datetime.now(UTC)
 
-    def now(self, connection: session.Connection) -> datetime:
+    def now(self, connection: Connection) -> datetime:
         """Return the time of this transaction: Postgres' own, or the test's."""
         fixed = self.clock.fixed()
-        return fixed if fixed is not None else session.clock_timestamp(connection)
+        return fixed if fixed is not None else clock_timestamp(connection)

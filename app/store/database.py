@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from app.domain.errors import Busy, DatabaseUnreachable, RightMissing, ValueRefused
 from app.store import instants, json_values
-from app.store.connection import connect, refused
+from app.store.connect import connect, refused
 from app.store.driver_errors import SQLSTATES, Ending, How, ending_of
 from app.store.driver_messages import cleaned, said
 from app.store.rights import right_missing
