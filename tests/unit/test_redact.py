@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from remand import redact, secret_shapes
@@ -204,6 +204,8 @@ def test_masks_what_pairs_call_a_secret_and_not_what_is_said_of_one(value: Any, 
         ),
     )
 )
+@example("rmd_" + "_" * 20)
+@example("whsec_" + "a" * 16)
 def test_what_is_passed_over_quickly_holds_nothing_to_mask(text: str) -> None:
     assert redact_text(text, KEYS) == redact._masked(text, KEYS)
 
