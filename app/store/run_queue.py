@@ -35,7 +35,21 @@ _POSTPONED_SECONDS: Final = 60.0
 
 _CLAIM = "select * from remand.claim_v2(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 _CLAIM_HEAD = "select * from remand.claim_head_v2(%s, %s, %s, %s, %s, %s, %s)"
-_READ_CLAIM = "select * from remand.claimed_work(%s, %s::uuid[], %s::text[], %s, %s)"
+_READ_CLAIM = """
+select work.workflow_id, work.name as step, work.attempt, work.handler,
+       coalesce(work.timeout_seconds, %s) as timeout_seconds,
+       work.commit_each,
+       coalesce(work.input, flow.input) as input,
+       parents.results as parents,
+       work.checkpoint, queued.lease_until, flow.template_id, 0::float as waited_seconds
+  from remand.run_queue queued
+  join remand.steps work on work.workflow_id = queued.workflow_id and work.name = queued.step
+  join remand.workflows flow on flow.id = queued.workflow_id,
+       lateral remand.parents_of(work.workflow_id, work.depends_on, %s) parents
+ where queued.workflow_id = %s
+   and queued.step = %s
+   and queued.worker = %s
+"""
 _FAIL = """
 select *
   from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[], %s::text[]::jsonb[],
@@ -113,13 +127,12 @@ _LOCK_WORKFLOWS = sa.text("select from remand.workflows where id = any(:ids) ord
 _SETTLE_PARKED = sa.text(
     "select settled, queues, passed from remand.settle_parked(:limit, :timeout, :slack, :now)"
 )
-# The second function runs after the first and sees what it has done; without claims it is not called.
 _SETTLE: Final = f"""
 select outcome.settled, outcome.parked, outcome.rung, outcome.passed,
        {", ".join(f"work.{column.name}" for column in fields(Claim))}
   from remand.settle_v2(%s::uuid[], %s::text[], %s::int[], %s::text[]::jsonb[],
-                        %s, %s, %s, %s, %s, %s, 'claimed', %s) outcome
-  left join lateral remand.claimed_work(%s, outcome.claimed_workflows, outcome.claimed_steps, %s, %s) work
+                        %s, %s, %s, %s, %s, %s, %s, 'claimed', %s) outcome
+  left join lateral unnest(outcome.claims) work
     on true
 """
 
@@ -172,8 +185,7 @@ class RunQueue:
 
         Raises whatever it cannot be read for.
         """
-        step = (plain([head.workflow_id]), texts([head.step]))
-        arguments = (self._worker, *step, self._times[0], _NOTHING_INLINE)
+        arguments = (self._times[0], _NOTHING_INLINE, head.workflow_id, head.step, self._worker)
         [claim] = self._read_as(Claim, _READ_CLAIM, arguments)
         return claim
 
@@ -195,10 +207,8 @@ class RunQueue:
                 queue,
                 k,
                 *self._times,
-                self._clock.fixed(),
-                self._worker,
-                self._times[0],
                 INLINE_PARENTS_BYTES,
+                self._clock.fixed(),
             ),
         )
         return _settled(rows)

@@ -103,8 +103,8 @@ def test_functions_do_what_they_do_whatever_the_callers_path(
     claimed = rows(fooled, CLAIM, str(worker.id), 1)
     settled = rows(
         fooled,
-        "select unnest(claimed_steps) from remand.settle_v2(array[%s]::uuid[], array['a'], array[1],"
-        " array['1']::jsonb[], %s, 1, 'steps', 10, 60, 10, 'claimed')",
+        "select work.step from remand.settle_v2(array[%s]::uuid[], array['a'], array[1], array['1']::jsonb[],"
+        " %s, 1, 'steps', 10, 60, 10, 500000, 'claimed') outcome, unnest(outcome.claims) work",
         workflow,
         str(worker.id),
     )

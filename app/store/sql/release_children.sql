@@ -1,16 +1,18 @@
 -- Count children down by the parents that were completed, enqueue those that became ready, and claim up to
 -- p_k of those of p_queue for this process. The caller, `settle_v2`, holds their workflows, and says how to
 -- plan.
--- rung: the queues that got work to claim. claimed_*: the steps that are claimed; null: none.
+-- rung: the queues that got work to claim. claims: the steps that are claimed, and what they are to work on.
+-- p_inline_bytes: see `parents_of`.
 create or replace function remand.release_children(
   p_workflows uuid[], p_steps text[], p_parents int[], p_namespaces text[], p_holds text[], p_worker uuid,
-  p_pid int, p_queue text, p_k int, p_gated text[], p_timeout float, p_slack float, p_now timestamptz)
-returns table (rung text[], claimed_workflows uuid[], claimed_steps text[])
+  p_pid int, p_queue text, p_k int, p_gated text[], p_timeout float, p_slack float,
+  p_inline_bytes int, p_now timestamptz)
+returns table (rung text[], claims remand.claimed_step[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   with counted as (
-    select child.workflow_id, child.name, child.queue, child.priority, child.attempt, given.parents,
-           given.namespace,
+    select child.workflow_id, child.name, child.queue, child.priority, child.attempt, child.handler,
+           child.commit_each, child.input, child.depends_on, child.checkpoint, given.parents, given.namespace,
            coalesce(child.timeout_seconds, p_timeout) as seconds,
            coalesce(child.dependency, child.handler) as dependency,
            child.state = 'pending'
@@ -64,10 +66,19 @@ begin
         from child
        where child.is_ready
   )
-  select array(select distinct child.queue from child where child.is_ready and not child.is_claimed),
-         array_agg(child.workflow_id order by child.rank) filter (where child.is_claimed),
-         array_agg(child.name order by child.rank) filter (where child.is_claimed)
-    into rung, claimed_workflows, claimed_steps
-    from child;
+  select array(select distinct child.queue
+                 from child
+                where child.is_ready
+                  and not child.is_claimed),
+         array(select row(child.workflow_id, child.name, child.attempt + 1, child.handler, child.seconds,
+                          child.commit_each, coalesce(child.input, flow.input), parents.results,
+                          child.checkpoint, p_now + make_interval(secs => child.seconds + p_slack),
+                          flow.template_id, 0)::remand.claimed_step
+                 from child
+                 join remand.workflows flow on flow.id = child.workflow_id,
+                      lateral remand.parents_of(child.workflow_id, child.depends_on, p_inline_bytes) parents
+                where child.is_claimed
+                order by child.rank)
+    into rung, claims;
   return next;
 end $$;

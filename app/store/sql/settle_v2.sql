@@ -3,14 +3,13 @@
 -- children (`release_children`) -> start what waits for more than parents -> roll up.
 -- One row: `settled`, how many results counted; `parked`, the workflow of each result that waits until
 -- whoever holds its workflow is done; `rung`, the queues that got work; `passed`, the dependency of each
--- result that a breaker had let through; `claimed_*`, the steps that are this process's now, for
--- `claimed_work`; null: none.
--- p_phase: 'claimed', or 'settling' to apply what was parked.
+-- result that a breaker had let through; `claims`, the steps that are this process's now; null: none.
+-- p_phase: 'claimed', or 'settling' to apply what was parked. p_inline_bytes: see `parents_of`.
 create or replace function remand.settle_v2(
   p_workflows uuid[], p_steps text[], p_attempts int[], p_results jsonb[], p_worker uuid, p_pid int,
-  p_queue text, p_k int, p_timeout float, p_slack float, p_phase text, p_now timestamptz default null)
-returns table (settled int, parked uuid[], rung text[], passed text[], claimed_workflows uuid[],
-               claimed_steps text[])
+  p_queue text, p_k int, p_timeout float, p_slack float, p_inline_bytes int, p_phase text,
+  p_now timestamptz default null)
+returns table (settled int, parked uuid[], rung text[], passed text[], claims remand.claimed_step[])
 language plpgsql set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -92,11 +91,12 @@ begin
 
   -- Release.
   if v_children is not null then
-    select released.rung, released.claimed_workflows, released.claimed_steps
-      into rung, claimed_workflows, claimed_steps
+    select released.rung, released.claims
+      into rung, claims
       from remand.release_children(
         v_workflows, v_children, v_parents, v_namespaces, v_holds, p_worker, p_pid, p_queue,
-        case when v_paused then 0 else p_k end, v_gated, p_timeout, p_slack, v_now) released;
+        case when v_paused then 0 else p_k end, v_gated, p_timeout, p_slack, p_inline_bytes,
+        v_now) released;
   end if;
 
   -- Start what waits for more than parents, roll up.

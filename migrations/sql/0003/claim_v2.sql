@@ -1,8 +1,8 @@
 -- Claim up to p_k due steps of a queue for a process: enqueued -> in_progress, attempt + 1, lease.
--- gates -> choose, lane by lane in the order of this turn -> begin -> read what they are to work on.
+-- gates -> choose, lane by lane in the order of this turn -> begin, and read what they are to work on.
 -- Nothing from a paused queue; nothing that a breaker has not let through while it gates its dependency.
 -- A suspect (a process died holding it) is claimed alone, so that a poison step harms nobody else.
--- p_turn, p_starving_seconds: see `claim_order`. p_inline_bytes: see `claimed_work`.
+-- p_turn, p_starving_seconds: see `claim_order`. p_inline_bytes: see `parents_of`.
 create or replace function remand.claim_v2(
   p_queue text, p_k int, p_worker uuid, p_pid int, p_timeout float, p_slack float, p_turn int,
   p_starving_seconds float, p_inline_bytes int, p_now timestamptz default null)
@@ -46,7 +46,8 @@ begin
   end loop;
   if v_chosen = 0 then return; end if;
 
-  -- Begin.
+  -- Begin, and read.
+  return query
   with chosen as (
     select candidate.workflow_id, candidate.name, candidate.rank
       from unnest(v_workflows, v_steps, v_suspects)
@@ -60,7 +61,8 @@ begin
      where step.workflow_id = chosen.workflow_id
        and step.name = chosen.name
        and step.state = 'enqueued'
-    returning step.workflow_id, step.name, step.attempt,
+    returning step.workflow_id, step.name, step.attempt, step.handler, step.commit_each, step.input,
+              step.depends_on, step.checkpoint, chosen.rank,
               coalesce(step.timeout_seconds, p_timeout) as seconds
   ),
   held as (
@@ -70,14 +72,13 @@ begin
       from begun
      where queued.workflow_id = begun.workflow_id
        and queued.step = begun.name
-    returning queued.workflow_id, queued.step as name
+    returning begun.*, queued.lease_until, queued.due_at
   )
-  select array_agg(held.workflow_id order by chosen.rank), array_agg(held.name order by chosen.rank)
-    into v_workflows, v_steps
+  select held.workflow_id, held.name, held.attempt, held.handler, held.seconds, held.commit_each,
+         coalesce(held.input, flow.input), parents.results, held.checkpoint, held.lease_until,
+         flow.template_id, extract(epoch from v_now - held.due_at)::float
     from held
-    join chosen on chosen.workflow_id = held.workflow_id and chosen.name = held.name;
-
-  -- Read.
-  return query
-  select * from remand.claimed_work(p_worker, v_workflows, v_steps, p_timeout, p_inline_bytes);
+    join remand.workflows flow on flow.id = held.workflow_id,
+         lateral remand.parents_of(held.workflow_id, held.depends_on, p_inline_bytes) parents
+   order by held.rank;
 end $$;

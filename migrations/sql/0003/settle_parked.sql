@@ -30,7 +30,7 @@ begin
       from remand.settle_v2(
         v_worker.workflows, v_worker.steps, v_worker.attempts, v_worker.results, v_worker.worker,
         p_pid => 0, p_queue => '', p_k => 0, p_timeout => p_timeout, p_slack => p_slack,
-        p_phase => 'settling', p_now => p_now);
+        p_inline_bytes => 0, p_phase => 'settling', p_now => p_now);
     settled := settled + v_outcome.settled;
     queues := array(select unnest(queues) union select unnest(v_outcome.rung));
     passed := passed || v_outcome.passed;
