@@ -8,8 +8,8 @@ from uuid import UUID
 
 from app.domain.errors import GroupNotFound
 from app.domain.group_filter import GroupFilter
-from app.engine import groups as engine_groups
 from app.engine.engine import Engine
+from app.engine.operate import groups as engine_groups
 from app.engine.suggest import Suggestion, suggestions
 from app.resources import verbs
 from app.resources.values import fields_of

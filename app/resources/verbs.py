@@ -95,7 +95,7 @@ _TEMPLATES: Final = Permission.TEMPLATES_WRITE
 _ADMIN: Final = Permission.ADMIN_WRITE
 _LETTER: Final = "engine.operate.dead_letters"
 _INVESTIGATION: Final = "engine.operate.investigation"
-_GROUPS: Final = "engine.groups"
+_GROUPS: Final = "engine.operate.groups"
 _TAKE_OVER: Final = Argument("take_over", "flag", "Even if somebody else has it.")
 _FORCE: Final = Argument("take_over", "flag", "Even if somebody else has it.", parameter="force")
 _NOTE: Final = Argument(

@@ -79,7 +79,7 @@ def log(event: EventName, **fields: object) -> None:
         return
     if _threshold.late is not None:
         configure_logging(_threshold.late)
-    from app.telemetry.shape import write  # noqa: PLC0415 - structlog costs more than many a command
+    from app.telemetry.line_format import write  # noqa: PLC0415 - structlog costs more than many a command
 
     write(spec.level, event, fields)
 
@@ -104,7 +104,7 @@ def configure_logging(
 
     Idempotent: replaces the root logger's handlers.
     """
-    from app.telemetry.shape import configure  # noqa: PLC0415 - see log
+    from app.telemetry.line_format import configure  # noqa: PLC0415 - see log
 
     configure(level, format, redact_keys=redact_keys, stream=stream)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import changes
-from app.cli.changes import Changes
+from app.cli import file_watch
+from app.cli.file_watch import Changes
 from app.domain.errors import TemplateChanged
 from app.domain.template import load_text
 from app.store.templates import Templates
@@ -55,7 +55,7 @@ def test_a_long_version_is_cut_where_it_is_set_aside(harness: Harness) -> None:
 
 
 def test_what_is_saved_made_or_removed_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(file_watch, "_LOOK_SECONDS", 0.0)
     templates = tmp_path / "elsewhere" / "quote.yaml"
     templates.parent.mkdir()
     project = tmp_path / "project"

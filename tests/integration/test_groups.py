@@ -13,8 +13,8 @@ from app.domain.audit_filter import AuditFilter
 from app.domain.errors import GroupNotFound, IllegalMove, InputInvalid
 from app.domain.group_filter import GroupFilter
 from app.domain.states import GroupState
-from app.engine import groups as verbs
 from app.engine.operate import Who, give_up_letter, requeue_letter, retry_step
+from app.engine.operate import groups as verbs
 from app.resources.audit import list_page as audited
 from app.store import group_counts, group_search, groups
 from app.store.groups import Group

@@ -10,8 +10,8 @@ import pytest
 
 from app.domain.errors import InstantInvalid
 from app.domain.instants import EARLIEST, LATEST
-from app.engine.groups import set_due
 from app.engine.operate import Who
+from app.engine.operate.groups import set_due
 from app.store import schema
 from app.store.database import Database
 from remand.errors import PermanentError

@@ -12,10 +12,10 @@ from app.domain.access import Permission
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import DatabaseUnreachable
 from app.engine import archive, redrive
-from app.engine import groups as group_verbs
 from app.engine.breakers import open_breaker
 from app.engine.last_look import LastLook
 from app.engine.operate import Who, claim_letter, give_up_letter, requeue_letter, resolve_letter
+from app.engine.operate import groups as group_verbs
 from app.engine.pauses import pause_queue
 from app.engine.site_metrics import KEPT_SECONDS, look
 from app.engine.sweeps.rescue import rescue

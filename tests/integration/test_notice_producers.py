@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from app.domain.notifications import NotificationKind
-from app.engine import groups
 from app.engine.breakers import close_breaker, open_breaker
-from app.engine.operate import Who
+from app.engine.operate import Who, groups
 from app.engine.sweeps.expire import expire
 from app.engine.sweeps.notify import tell_failing, tell_growth
 from app.store import group_counts, group_search

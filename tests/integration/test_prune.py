@@ -10,8 +10,8 @@ import pytest
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.errors import DeadLetterNotFound, GroupNotFound
 from app.engine import redrive
-from app.engine.groups import claim_group, note_group, resolve_group
 from app.engine.operate import Who, give_up_letter, note_letter, requeue_letter
+from app.engine.operate.groups import claim_group, note_group, resolve_group
 from app.engine.redrive import Options
 from app.engine.statistics import statistics
 from app.engine.sweeps.prune import Pruned, outlook, prune

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from app.domain.dead_letter_filter import LetterFilter
-from app.engine import groups, operate, redrive
+from app.engine import operate, redrive
 from app.engine.breakers import open_breaker
-from app.engine.operate import Who
+from app.engine.operate import Who, groups
 from app.engine.pauses import pause_queue
 from app.engine.redrive import Options
 from app.engine.sweeps.redrive import redrive as sweep

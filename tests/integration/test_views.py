@@ -19,7 +19,6 @@ from app.cli.invoke import run
 from app.domain.dead_letter_filter import LetterFilter
 from app.domain.group_filter import GroupFilter
 from app.domain.states import DeadLetterStatus
-from app.engine import groups as causes
 from app.engine.operate import (
     Who,
     cancel_letter,
@@ -28,6 +27,7 @@ from app.engine.operate import (
     requeue_letter,
     resolve_letter,
 )
+from app.engine.operate import groups as causes
 from app.engine.statistics import Statistics, statistics
 from app.engine.sweeps.prune import prune
 from app.store import group_search

@@ -13,9 +13,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from app.cli.changes import Changes
 from app.cli.context import ROOT, START, Cli, operator
 from app.cli.dashboard_address import base_url, link_to, written_down
+from app.cli.file_watch import Changes
 from app.cli.local_stack import LocalStack, Size
 from app.cli.render.output import span
 from app.cli.render.wording import command, next_steps

@@ -15,8 +15,8 @@ from app.domain import dag
 from app.domain.jsonvalue import Path, canonical_json
 from app.domain.patterns import PatternInvalid, compile_pattern
 from app.domain.template.model import MAX_STEP_INPUT_BYTES, RESERVED_QUEUES, Template
+from app.domain.template.problems import nearest
 from app.domain.template.source import Document, Enough
-from app.domain.template.wording import nearest
 from remand.rules.user import conflicts
 
 MAX_TEMPLATE_RULES = 1_000

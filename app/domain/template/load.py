@@ -15,8 +15,8 @@ from app.domain.errors import JsonInvalid, Problem, TemplateInvalid
 from app.domain.jsonvalue import encode, first_problem
 from app.domain.template.checks import check, check_rules
 from app.domain.template.model import Template
+from app.domain.template.problems import say
 from app.domain.template.source import MAX_PROBLEMS, Document, Enough, read_documents
-from app.domain.template.wording import say
 from app.domain.user_rules import STORED
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
