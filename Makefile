@@ -178,7 +178,7 @@ docs: install ## Write the generated parts of docs/ anew
 	@$(BIN)/python -m tools.docgen
 
 schema: install ## Copy the functions that changed into the open revision
-	@$(BIN)/python -m migrations.texts
+	@$(BIN)/python -m remand_migrations.texts
 
 clean: ## Remove caches and what was built (not .venv*, not .remand)
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -60,8 +60,8 @@ _FOREIGN = re.compile(
     r"|[/\\]python3[^/\\]*[/\\]lib[/\\]|^<",
     re.IGNORECASE,
 )
-_ROOT: Final = Path(__file__).resolve().parents[1]
-_PRODUCT: Final = tuple(f"{_ROOT / part}{os.sep}" for part in ("app", "remand", "workers"))
+_PRODUCT: Final = f"{Path(__file__).resolve().parent}{os.sep}"
+_SERVICE: Final = re.compile(r"[/\\]remand_(?:app|workers)[/\\]")
 
 
 def fingerprint(error_class: str, message: str, traceback: str = "") -> str:
@@ -141,7 +141,7 @@ def _place(traceback: str, error_class: str, message: str) -> str:
 
 
 def _is_own(file: str) -> bool:
-    return _FOREIGN.search(file) is None and not file.startswith(_PRODUCT)
+    return _FOREIGN.search(file) is None and _SERVICE.search(file) is None and not file.startswith(_PRODUCT)
 
 
 def _named(place: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from app.telemetry import EVENTS, lines
+from remand_app.telemetry import EVENTS, lines
 
 pytest_plugins = ["tests.support.fixtures", "tests.support.site_fixtures", "tests.support.web_fixtures"]
 
@@ -59,7 +59,7 @@ def refuse_undeclared(
     spec = EVENTS.get(event["event"])
     undeclared = set(event) - {"event", "exc_info", *(spec.fields if spec else event)}
     assert not undeclared, (
-        f"{event['event']} has fields outside app/telemetry/events.py: {sorted(undeclared)}"
+        f"{event['event']} has fields outside app/remand_app/telemetry/events.py: {sorted(undeclared)}"
     )
     return event
 

@@ -1,9 +1,9 @@
 """Lint the SQL of the store and of the open revision, bodies of functions and strings of Python included.
 
-`python -m tools.sqllint [FILE...]` reads app/store/sql, the open revision and the Python code of app, or the
-files that are named, and prints a line for each finding. PostgreSQL's own parser (pglast) parses the texts
-and splits them into tokens; to sqlfluff the body of a function is a string, in which it finds nothing.
-Strings of Python may hold a part of a statement, so they are not parsed.
+`python -m tools.sqllint [FILE...]` reads the store's SQL, the open revision and the service's Python code,
+or the files that are named, and prints a line for each finding. PostgreSQL's own parser (pglast) parses the
+texts and splits them into tokens; to sqlfluff the body of a function is a string, in which it finds
+nothing. Strings of Python may hold a part of a statement, so they are not parsed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 import pglast
 from pglast.parser import ParseError, Token, parse_plpgsql_json, scan
 
-import app
-from migrations.texts import FUNCTIONS, open_folder
+import remand_app
+from remand_migrations.texts import FUNCTIONS, open_folder
 from tools.inline_sql import inline_sql
 
 WIDTH = 110
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 def _default_files() -> list[Path]:
     folder = open_folder()
-    code = Path(app.__file__).parent.rglob("*.py")
+    code = Path(remand_app.__file__).parent.rglob("*.py")
     return [*sorted(FUNCTIONS.glob("*.sql")), *sorted(folder.glob("*.sql") if folder else ()), *sorted(code)]
 
 

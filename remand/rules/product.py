@@ -6,7 +6,7 @@ from typing import Final
 
 from remand.rules.rule import IMMEDIATE, PERMANENT, RESOURCE, TRANSIENT, VALIDATION, Rule
 
-_SOURCE: Final = "remand/errors.py, app/domain/errors.py"
+_SOURCE: Final = "remand/errors.py, remand_app/domain/errors.py"
 
 RULES: Final = (
     Rule(
@@ -37,7 +37,7 @@ RULES: Final = (
     Rule(
         "product.result-invalid",
         "type",
-        ("app.domain.errors.ResultInvalid",),
+        ("remand_app.domain.errors.ResultInvalid",),
         VALIDATION,
         "the handler returned what cannot be stored, and would again",
         _SOURCE,
@@ -45,7 +45,7 @@ RULES: Final = (
     Rule(
         "product.handler-not-found",
         "type",
-        ("app.domain.errors.HandlerNotFound",),
+        ("remand_app.domain.errors.HandlerNotFound",),
         PERMANENT,
         "no handler of that name is loaded; deploy it or correct the template",
         _SOURCE,
@@ -53,7 +53,7 @@ RULES: Final = (
     Rule(
         "product.dependency-unreachable",
         "type",
-        ("app.domain.errors.DatabaseUnreachable", "app.domain.errors.BrokerUnreachable"),
+        ("remand_app.domain.errors.DatabaseUnreachable", "remand_app.domain.errors.BrokerUnreachable"),
         "network",
         "the product's own database or broker cannot be reached",
         _SOURCE,
@@ -62,7 +62,7 @@ RULES: Final = (
         "product.input-invalid",
         "type",
         tuple(
-            f"app.domain.errors.{n}"
+            f"remand_app.domain.errors.{n}"
             for n in ("TemplateInvalid", "InputInvalid", "InputTooLarge", "IdentityInvalid")
         ),
         VALIDATION,

@@ -10,9 +10,9 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.specs.openapi import checks as openapi
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.engine import redrive
-from app.engine.operate import Who
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.engine import redrive
+from remand_app.engine.operate import Who
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.shapes import CHAIN, always, fails, shape

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.embedded.stack import free_port
-from app.store.database import Database
+from remand_app.embedded.stack import free_port
+from remand_app.store.database import Database
 from tests.support.databases import Cluster
 from tests.support.site import Site
 from tests.support.site_fixtures import OpenSite

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from app.domain.access import Permission, Role
-from app.domain.commands import NEEDED
-from app.engine import access
-from app.engine.operate import Who
 from remand.client import Client, Refused, new_id
+from remand_app.domain.access import Permission, Role
+from remand_app.domain.commands import NEEDED
+from remand_app.engine import access
+from remand_app.engine.operate import Who
 from tests.support.site import SUPPORT, Site
 from tests.support.waiting import eventually
 
@@ -95,9 +95,9 @@ def code(shop: Celery) -> Ask:
 def test_every_verb_is_in_the_table_of_permissions(quiet_site: Site) -> None:
     registered = quiet_site.run(
         str(Path(quiet_site.remand()[0]).with_name("python")), "-c",
-        "from workers.celery import app; app.loader.import_default_modules();"
-        "import workers.commands as c; print('\\n'.join(n for n, t in app.tasks.items()"
-        " if t.Request == 'workers.commands:Discreet'))",
+        "from remand_workers.celery import app; app.loader.import_default_modules();"
+        "import remand_workers.commands as c; print('\\n'.join(n for n, t in app.tasks.items()"
+        " if t.Request == 'remand_workers.commands:Discreet'))",
     )  # fmt: skip
 
     assert set(registered.stdout.split()) == set(NEEDED) == set(ARGUMENTS), registered.stderr

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
-from app.store.database import Database
 from remand import PermanentError
+from remand_app.store.database import Database
 from tests.support import chromium
 from tests.support.databases import Cluster
 from tests.support.demo_site import PASSWORD, Served, seed

@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.embedded.stack import free_port
-from app.engine import overview
-from app.engine.breakers import reset_breaker
-from app.engine.pauses import resume_queue
-from app.store.pauses import pauses
+from remand_app.embedded.stack import free_port
+from remand_app.engine import overview
+from remand_app.engine.breakers import reset_breaker
+from remand_app.engine.pauses import resume_queue
+from remand_app.store.pauses import pauses
 from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.waiting import eventually
 
@@ -146,7 +146,7 @@ def test_opened_for_a_while_it_probes_and_closes_by_itself(site: Site) -> None:
 def start_flower(site: Site, name: str, **env: str) -> str:
     """Start Flower with a login and wait until it answers; return its address."""
     port = free_port()
-    command = [sys.executable, "-m", "celery", "-q", "-A", "workers", "flower", f"--port={port}"]
+    command = [sys.executable, "-m", "celery", "-q", "-A", "remand_workers", "flower", f"--port={port}"]
     site.start(name, [*command, "--address=127.0.0.1"], {"FLOWER_BASIC_AUTH": ":".join(LOGIN), **env})
     address = f"http://127.0.0.1:{port}"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.embedded.stack import free_port
+from remand_app.embedded.stack import free_port
 from tests.support.engine import publish
 from tests.support.numbers import Numbers
 from tests.support.site import SUPPORT, Site
@@ -126,7 +126,7 @@ def test_a_child_for_each_task_is_counted_to_the_last(alone: Metered) -> None:
     site.terminate("steps")
     alone.forget("steps")
     command = [
-        sys.executable, "-m", "celery", "-q", "-A", "workers", "worker", "-Q", "steps", "-c", "1",
+        sys.executable, "-m", "celery", "-q", "-A", "remand_workers", "worker", "-Q", "steps", "-c", "1",
         "-n", "steps@site", "--max-tasks-per-child", "1",
     ]  # fmt: skip
     site.start("steps", command, alone.env("steps"))

@@ -10,8 +10,8 @@ import pytest
 from celery import Celery
 from celery.exceptions import NotRegistered
 
-from app.engine.publish import publish
 from remand.client import Client
+from remand_app.engine.publish import publish
 from tests.support.brokers import bells_in
 from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.waiting import eventually

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.demo.outage_figures import FEWER_CALLS, Figures, missed_goals
-from app.demo.outage_run import Plan, play
-from app.domain.states import BreakerState
-from app.domain.transitions import is_legal
+from remand_app.demo.outage_figures import FEWER_CALLS, Figures, missed_goals
+from remand_app.demo.outage_run import Plan, play
+from remand_app.domain.states import BreakerState
+from remand_app.domain.transitions import is_legal
 from tests.support.invariants import check_invariants
 
 pytestmark = pytest.mark.once

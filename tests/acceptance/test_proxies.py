@@ -12,9 +12,9 @@ import httpx
 import pytest
 import yaml
 
-from app.domain.access import Role, csrf_token
-from app.embedded.stack import free_port
-from app.engine import access
+from remand_app.domain.access import Role, csrf_token
+from remand_app.embedded.stack import free_port
+from remand_app.engine import access
 from tests.support.listening import Listening
 from tests.support.proxies import EXAMPLES, UPSTREAM, apache, caddy, named, nginx
 from tests.support.web import PASSWORD, WHO, Web

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from app.embedded import launch
+from remand_app.embedded import launch
 from tests.support.pages import code
 from tests.support.site import REMAND, ROOT
 from tests.support.waiting import eventually

@@ -19,9 +19,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.embedded.stack import free_port
-from app.store import workers
-from app.store.database import Database
+from remand_app.embedded.stack import free_port
+from remand_app.store import workers
+from remand_app.store.database import Database
 from tests.support.brokers import clean_broker, rabbitmq_url
 from tests.support.fixtures import _worker_number
 from tests.support.servers import Servers

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.domain.access import Role
-from app.embedded.stack import free_port
-from app.engine import access
-from app.engine.operate import Who
-from app.engine.submit import SubmitRequest, submit_many
+from remand_app.domain.access import Role
+from remand_app.embedded.stack import free_port
+from remand_app.engine import access
+from remand_app.engine.operate import Who
+from remand_app.engine.submit import SubmitRequest, submit_many
 from tests.support import chromium
 from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.site_fixtures import OpenSite

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from app.telemetry import traces
+from remand_app.telemetry import traces
 from tests.support.receiver import Receiver, receiver
 from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.site_fixtures import OpenSite

@@ -15,7 +15,7 @@ import httpx
 import psutil
 import pytest
 
-from app.embedded import launch
+from remand_app.embedded import launch
 from tests.support.site import REMAND, ROOT, TEMPLATES
 from tests.support.waiting import eventually
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from app.resources.unclassified import list_unclassified
+from remand_app.resources.unclassified import list_unclassified
 from tests.support.site import PATIENCE_SECONDS, Site
 from tests.support.site_fixtures import OpenSite
 from tests.support.waiting import eventually

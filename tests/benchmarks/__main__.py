@@ -16,7 +16,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from app.telemetry import configure_logging
+from remand_app.telemetry import configure_logging
 from tests.benchmarks import measures
 from tests.benchmarks.site import SUPPORT_QUEUES, Site, open_site
 

@@ -20,17 +20,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from app.config import Settings
-from app.domain.partitions import Interval, Period, whole_period
-from app.engine.archive import run
-from app.engine.engine import Engine
-from app.engine.publish import publish
-from app.engine.submit import SubmitRequest, submit
-from app.runtime import Runtime
-from app.store import archive_runs, new_periods, schema
-from app.store.ids import first_id_at
-from app.store.new_periods import Patience
-from app.telemetry import configure_logging
+from remand_app.config import Settings
+from remand_app.domain.partitions import Interval, Period, whole_period
+from remand_app.engine.archive import run
+from remand_app.engine.engine import Engine
+from remand_app.engine.publish import publish
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.runtime import Runtime
+from remand_app.store import archive_runs, new_periods, schema
+from remand_app.store.ids import first_id_at
+from remand_app.store.new_periods import Patience
+from remand_app.telemetry import configure_logging
 from tests.benchmarks import finished
 from tests.support.databases import Cluster
 from tests.support.servers import servers

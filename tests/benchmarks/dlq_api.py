@@ -25,14 +25,14 @@ from typing import Any
 
 import psutil
 
-from app.config import Settings
-from app.domain.access import Role
-from app.engine import access
-from app.engine.operate import Who
-from app.runtime import Runtime
-from app.store import schema
-from app.store.database import Database
-from app.telemetry import configure_logging
+from remand_app.config import Settings
+from remand_app.domain.access import Role
+from remand_app.engine import access
+from remand_app.engine.operate import Who
+from remand_app.runtime import Runtime
+from remand_app.store import schema
+from remand_app.store.database import Database
+from remand_app.telemetry import configure_logging
 from tests.benchmarks.letters import fill
 from tests.benchmarks.site import kill
 from tests.support.databases import Cluster
@@ -112,7 +112,7 @@ def _server(settings: Settings) -> Iterator[tuple[int, psutil.Process]]:
         "REMAND_WEB__PORT": str(port),
         "REMAND_LOG_LEVEL": "WARNING",
     }
-    command = [sys.executable, "-m", "app.server"]
+    command = [sys.executable, "-m", "remand_app.server"]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "server.log"
         with log.open("wb") as out:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.domain.partitions import Interval, whole_period
-from app.store import new_periods
-from app.store.database import Database
-from app.store.new_periods import Patience
+from remand_app.domain.partitions import Interval, whole_period
+from remand_app.store import new_periods
+from remand_app.store.database import Database
+from remand_app.store.new_periods import Patience
 
 _SLICE = 100_000
 # An id of the instant the workflow was made at, as `remand.new_uuid7` makes them of now.

@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-from app.telemetry import configure_logging
+from remand_app.telemetry import configure_logging
 from tests.benchmarks import finished, measures
 from tests.benchmarks.site import Site, open_site
 from tests.support.databases import Cluster

@@ -5,7 +5,7 @@ Every so manieth is open; causes are uneven, as causes are: a few groups hold mu
 
 from __future__ import annotations
 
-from app.store.database import Database
+from remand_app.store.database import Database
 
 GROUPS = 5_000
 DAYS = 27

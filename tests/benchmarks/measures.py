@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from app.engine.submit import SubmitRequest, submit, submit_many
-from app.store.claims import Completed
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.run_queue import RunQueue
+from remand_app.engine.submit import SubmitRequest, submit, submit_many
+from remand_app.store.claims import Completed
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.run_queue import RunQueue
 from tests.benchmarks.site import SUPPORT_QUEUES, Site, cpu_seconds, kill, worker_arguments
 
 INPUT = {"n": 1, "customer": "x" * 100}
@@ -79,7 +79,7 @@ def ceiling(site: Site, shape: str, workflows: int) -> float:
 
 
 def _bare_loop(url: str, ready: Any, go: Any) -> None:
-    from app.clock import DatabaseClock
+    from remand_app.clock import DatabaseClock
 
     queue = RunQueue(
         Database(url), DatabaseClock(), worker=new_id(), pid=os.getpid(), timeout_seconds=60, slack_seconds=30

@@ -14,16 +14,16 @@ import sys
 import time
 from uuid import UUID
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.redrive import RedriveVerb
-from app.engine import redrive
-from app.engine.operate import Who, requeue_letter
-from app.engine.redrive import Options
-from app.engine.sweeps.redrive import redrive as sweep
-from app.store import schema
-from app.store.database import Database
-from app.telemetry import configure_logging
 from remand import PermanentError
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.redrive import RedriveVerb
+from remand_app.engine import redrive
+from remand_app.engine.operate import Who, requeue_letter
+from remand_app.engine.redrive import Options
+from remand_app.engine.sweeps.redrive import redrive as sweep
+from remand_app.store import schema
+from remand_app.store.database import Database
+from remand_app.telemetry import configure_logging
 from tests.benchmarks.letters import fill
 from tests.support.databases import Cluster
 from tests.support.engine import Harness

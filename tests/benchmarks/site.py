@@ -13,12 +13,12 @@ from pathlib import Path
 
 import psutil
 
-from app.bell import CeleryBell
-from app.config import Settings
-from app.embedded.stack import Stack
-from app.engine.publish import publish
-from app.runtime import Runtime
-from app.store import schema
+from remand_app.bell import CeleryBell
+from remand_app.config import Settings
+from remand_app.embedded.stack import Stack
+from remand_app.engine.publish import publish
+from remand_app.runtime import Runtime
+from remand_app.store import schema
 
 HERE = Path(__file__).parent
 SUPPORT_QUEUES = ("retry.exponential", "retry.linear", "retry.immediate", "retry.never", "remand.maintenance")
@@ -37,7 +37,7 @@ class Site:
             REMAND_TEMPLATES=str(HERE / "templates.yaml"),
             REMAND_LOG_LEVEL="WARNING",
         )
-        from workers.celery import app  # reads the settings when it is imported: after they are set
+        from remand_workers.celery import app  # reads the settings when it is imported: after they are set
 
         self.settings = Settings(database_url=database_url, broker_url=broker_url)
         self.runtime = Runtime(self.settings, bell=CeleryBell(app))
@@ -46,7 +46,9 @@ class Site:
         publish(self.runtime.engine.templates, [HERE / "templates.yaml"])
 
     @contextmanager
-    def celery(self, name: str, *arguments: str, app: str = "workers") -> Iterator[subprocess.Popen[bytes]]:
+    def celery(
+        self, name: str, *arguments: str, app: str = "remand_workers"
+    ) -> Iterator[subprocess.Popen[bytes]]:
         """Run a Celery program in a process group of its own; killed at the end."""
         process = self._processes[name] = self.start(name, *arguments, app=app)
         try:
@@ -62,7 +64,7 @@ class Site:
                 log = (self.folder / f"{name}.log").read_text(errors="replace")
                 raise RuntimeError(f"{name} ended with {process.returncode}:\n{log[-2000:]}")
 
-    def start(self, name: str, *arguments: str, app: str = "workers") -> subprocess.Popen[bytes]:
+    def start(self, name: str, *arguments: str, app: str = "remand_workers") -> subprocess.Popen[bytes]:
         """Start a Celery program in a process group of its own."""
         with (self.folder / f"{name}.log").open("ab") as log:
             return subprocess.Popen(

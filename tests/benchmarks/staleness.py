@@ -14,10 +14,10 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 
-from app.engine.sweeps.stale import StaleResult, stale
-from app.store import schema
-from app.store.database import Database
-from app.telemetry import configure_logging
+from remand_app.engine.sweeps.stale import StaleResult, stale
+from remand_app.store import schema
+from remand_app.store.database import Database
+from remand_app.telemetry import configure_logging
 from tests.support.clock import FakeClock
 from tests.support.databases import Cluster
 from tests.support.engine import Harness

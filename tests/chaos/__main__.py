@@ -13,7 +13,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from app.telemetry import configure_logging
+from remand_app.telemetry import configure_logging
 from tests.chaos.run import Order, own_ground, run
 from tests.support.brokers import clean_broker, rabbitmq_url
 from tests.support.databases import Cluster

@@ -17,11 +17,11 @@ from uuid import UUID
 
 from celery import Celery
 
-from app.engine.submit import SubmitRequest, submit
-from app.store import schema
-from app.store.database import NOT_NOW, Database
-from app.store.ids import new_id
 from remand.client import Client, NoAnswer, Refused
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.store import schema
+from remand_app.store.database import NOT_NOW, Database
+from remand_app.store.ids import new_id
 from tests.chaos import faults
 from tests.chaos.faults import Ground, Kind, Undo
 from tests.chaos.model import Planned, plan, shapes

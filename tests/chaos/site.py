@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from app.engine.publish import publish
+from remand_app.engine.publish import publish
 from tests.chaos.model import Shape
 from tests.support.link import Link
 from tests.support.site import SUPPORT, Site

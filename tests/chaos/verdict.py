@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import UUID
 
-from app.store.database import NOT_NOW
+from remand_app.store.database import NOT_NOW
 from tests.chaos.model import End, Planned, ends_of
 from tests.chaos.site import ChaosSite
 from tests.support.invariants import check_invariants

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from app.telemetry.metrics import METRICS
-from beat_schedule import BEAT_SCHEDULE
+from remand_app.beat_schedule import BEAT_SCHEDULE
+from remand_app.telemetry.metrics import METRICS
 from tests.contract.test_docs import anchors
 from tests.support.prometheus import ROOT, RULES, names, needs, queries
 

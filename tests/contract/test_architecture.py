@@ -35,7 +35,7 @@ def test_a_folder_of_the_map_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "room", sorted({"/".join(file.split("/")[:2]) for file in FILES if file.count("/") > 1})
+    "room", sorted({"/".join(file.split("/")[:3]) for file in FILES if file.count("/") > 2})
 )
 def test_a_room_of_the_service_is_on_the_map(room: str) -> None:
     assert room in MAP or not room.startswith("app/")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "beat_schedule.py"
+SOURCE = Path(__file__).parents[2] / "app/remand_app/beat_schedule.py"
 
 
 def test_the_beat_schedule_is_data_and_knows_nothing_of_the_layers_below() -> None:
@@ -18,5 +18,5 @@ def test_the_beat_schedule_is_data_and_knows_nothing_of_the_layers_below() -> No
         )
     }  # fmt: skip
 
-    assert imported.isdisjoint({"celery", "kombu", "sqlalchemy", "psycopg2", "workers"})
+    assert imported.isdisjoint({"celery", "kombu", "sqlalchemy", "psycopg2", "remand_workers"})
     assert not any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(tree))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from app.config import Settings
-from app.domain.queues import BUILT_IN
+from remand_app.config import Settings
+from remand_app.domain.queues import BUILT_IN
 
 ROOT = Path(__file__).parents[2]
 VARIABLE = re.compile(r"\$\{(\w+)(?:(:[-?])((?:[^{}]|\$\{[^{}]*\})*))?\}")
@@ -223,7 +223,9 @@ def test_flower_may_only_read_the_database_and_starts_without_it() -> None:
 
 
 def test_flower_is_shown_queues_and_never_what_is_in_the_work() -> None:
-    migration = (ROOT / "migrations/versions/0001_workflows_and_dead_letters.py").read_text()
+    migration = (
+        ROOT / "migrations/remand_migrations/versions/0001_workflows_and_dead_letters.py"
+    ).read_text()
     [shown] = re.findall(r"_SHOWN_TO_READERS = \(([^)]*)\)", migration)
 
     assert "run_queue" in shown

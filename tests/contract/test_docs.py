@@ -12,19 +12,19 @@ import pytest
 import typer
 import yaml
 
-from app.cli.root import app
-from app.config import Settings, load_settings
-from app.config.notify import NotifyTarget
-from app.config.sources import OTHERS
-from app.config.web import WebSettings
-from app.domain.breaker import BreakerOverrides
-from app.domain.dead_letters import AutoRequeue
-from app.domain.retry import RetryOverrides
-from app.domain.retry_budget import BudgetSpec
-from app.domain.staleness import Lifecycle
-from app.domain.template import load_file
-from app.telemetry.metrics import METRICS
-from app.web.errors import OWN_CODES
+from remand_app.cli.root import app
+from remand_app.config import Settings, load_settings
+from remand_app.config.notify import NotifyTarget
+from remand_app.config.sources import OTHERS
+from remand_app.config.web import WebSettings
+from remand_app.domain.breaker import BreakerOverrides
+from remand_app.domain.dead_letters import AutoRequeue
+from remand_app.domain.retry import RetryOverrides
+from remand_app.domain.retry_budget import BudgetSpec
+from remand_app.domain.staleness import Lifecycle
+from remand_app.domain.template import load_file
+from remand_app.telemetry.metrics import METRICS
+from remand_app.web.errors import OWN_CODES
 
 ROOT = Path(__file__).parents[2]
 BY_HAND = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md")
@@ -49,7 +49,7 @@ COMPOSE = re.findall(r"^#?(REMAND_\w+)=", (ROOT / ".env.example").read_text(), r
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`\n]+)`")
-_COMMAND = re.compile(r"(?:^|[\s|&(;])(?:\.venv/bin/)?remand((?: +[a-z][a-z-]*)*)([^|&;]*)")
+_COMMAND = re.compile(r"(?:^|[\s|&(;])(?:\.venv/bin/)?remand(?!\w)((?: +[a-z][a-z-]*)*)([^|&;]*)")
 _OPTION = re.compile(r"(?<=\s)--[a-z-]+")
 
 
@@ -237,7 +237,7 @@ def codes_told() -> Iterator[tuple[str, str]]:
             for value in _codes_in(node):
                 if isinstance(value, ast.Constant) and re.fullmatch(r"[A-Z]+(_[A-Z]+)*", str(value.value)):
                     yield str(value.value), named(path)
-    yield from ((code, "app/web/errors.py") for code in OWN_CODES)
+    yield from ((code, "app/remand_app/web/errors.py") for code in OWN_CODES)
 
 
 def _codes_in(node: ast.AST) -> list[ast.expr | None]:

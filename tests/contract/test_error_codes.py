@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeGuard
 
-from app.domain import problem_codes
+from remand_app.domain import problem_codes
 
 ROOT = Path(__file__).parents[2]
 TOLD = (ROOT / "docs/reference/errors.md").read_text()

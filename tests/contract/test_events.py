@@ -10,11 +10,11 @@ from uuid import UUID
 
 import pytest
 
-from app.engine.drain_state import Drained
-from app.engine.routing import Routing
-from app.store.claims import EndedBadly
-from app.telemetry import EVENTS, EventName
 from remand.failure import capture
+from remand_app.engine.drain_state import Drained
+from remand_app.engine.routing import Routing
+from remand_app.store.claims import EndedBadly
+from remand_app.telemetry import EVENTS, EventName
 
 ROOT = Path(__file__).parents[2]
 FREE = frozenset({"exc_info", "stack_info"})
@@ -63,7 +63,7 @@ def test_a_call_gives_only_fields_of_the_catalogue(call: Call) -> None:
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_event_is_logged_with_every_field_somewhere(event: EventName) -> None:
     found = [call for call in CALLS if call.event == event]
-    assert found, "nobody logs it: remove it from app/telemetry/events.py"
+    assert found, "nobody logs it: remove it from app/remand_app/telemetry/events.py"
     if not any(call.has_more for call in found):
         assert frozenset[str]().union(*(call.fields for call in found)) == set(EVENTS[event].fields)
 

@@ -37,7 +37,7 @@ def test_the_domain_reads_no_clock_and_draws_no_lots() -> None:
 
     found = {
         f"{path.relative_to(ROOT)}: {name}"
-        for path in (ROOT / "app/domain").rglob("*.py")
+        for path in (ROOT / "app/remand_app/domain").rglob("*.py")
         for name in imports_of(path)
         if name.partition(".")[0] in forbidden
     }

@@ -14,21 +14,21 @@ from uuid import UUID
 import httpx
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.api import app as api
-from app.cli.invoke import run
-from app.cli.words import every_command
-from app.domain.access import Role
-from app.domain.notifications import Notice, NotificationKind
-from app.engine import access
-from app.engine.archive import run as archive
-from app.engine.breakers import open_breaker
-from app.engine.dead_queues import create_dead_queue
-from app.engine.enqueue_notifications import enqueue_many
-from app.engine.submit import SubmitRequest, submit
-from app.store.database import Database
-from app.store.ids import first_id_at
+import remand_app.cli.main  # noqa: F401 - registers the commands
 from remand import PermanentError
+from remand_app.api import app as api
+from remand_app.cli.invoke import run
+from remand_app.cli.words import every_command
+from remand_app.domain.access import Role
+from remand_app.domain.notifications import Notice, NotificationKind
+from remand_app.engine import access
+from remand_app.engine.archive import run as archive
+from remand_app.engine.breakers import open_breaker
+from remand_app.engine.dead_queues import create_dead_queue
+from remand_app.engine.enqueue_notifications import enqueue_many
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.store.database import Database
+from remand_app.store.ids import first_id_at
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.shapes import always, shape

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.api.app import build
-from app.api.openapi import document
-from app.config import Settings
-from app.runtime import Runtime
+from remand_app.api.app import build
+from remand_app.api.openapi import document
+from remand_app.config import Settings
+from remand_app.runtime import Runtime
 from tools.docgen import http_api, pages
 
 ROOT = Path(__file__).parents[2]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.config.retention import RetentionSettings
-from app.store.database import Database
-from app.store.pruning import PRUNED, STAYS, Prunable, batch_query
-from app.store.tables import metadata
+from remand_app.config.retention import RetentionSettings
+from remand_app.store.database import Database
+from remand_app.store.pruning import PRUNED, STAYS, Prunable, batch_query
+from remand_app.store.tables import metadata
 
 TABLES = {
     table.name for table in metadata.sorted_tables if not table.dialect_options["postgresql"]["partition_by"]

@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import WorkflowNotFound
-from app.domain.page import MOST_COUNTED
-from app.domain.states import WorkflowState
-from app.domain.workflow_filter import WorkflowFilter
-from app.engine import operate, overview
-from app.engine.operate import Who
-from app.engine.sweeps.partitions import partitions
-from app.engine.sweeps.stale import StaleResult, stale
-from app.store import change_mark, live_work, sweeping, workflow_search
-from app.store.claims import Completed
-from app.store.database import Database
-from app.store.ids import find_id
-from app.store.workflow_search import STRETCH
-from app.store.workflows import lock_workflow
 from remand import PermanentError
+from remand_app.domain.errors import WorkflowNotFound
+from remand_app.domain.page import MOST_COUNTED
+from remand_app.domain.states import WorkflowState
+from remand_app.domain.workflow_filter import WorkflowFilter
+from remand_app.engine import operate, overview
+from remand_app.engine.operate import Who
+from remand_app.engine.sweeps.partitions import partitions
+from remand_app.engine.sweeps.stale import StaleResult, stale
+from remand_app.store import change_mark, live_work, sweeping, workflow_search
+from remand_app.store.claims import Completed
+from remand_app.store.database import Database
+from remand_app.store.ids import find_id
+from remand_app.store.workflow_search import STRETCH
+from remand_app.store.workflows import lock_workflow
 from tests.benchmarks.staleness import crowd
 from tests.support.databases import Cluster
 from tests.support.engine import Harness

@@ -14,10 +14,10 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
-from app.domain.decide import EndedAttempt, Retry, schedule
-from app.domain.retry import CATEGORIES, DEFAULT_RETRY, POLICIES, RetryOverrides
-from app.domain.retry_budget import BudgetSpec
+from remand_app.domain.breaker import DEFAULT_BREAKER, BreakerOverrides
+from remand_app.domain.decide import EndedAttempt, Retry, schedule
+from remand_app.domain.retry import CATEGORIES, DEFAULT_RETRY, POLICIES, RetryOverrides
+from remand_app.domain.retry_budget import BudgetSpec
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/guides/choose-a-retry-policy.md").read_text()

@@ -12,10 +12,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app.config.web import OWN_PATHS
-from app.domain.access import LEAST_ROLE, Permission, Role
-from app.domain.errors import AccessInvalid
-from app.store.database import Database
+from remand_app.config.web import OWN_PATHS
+from remand_app.domain.access import LEAST_ROLE, Permission, Role
+from remand_app.domain.errors import AccessInvalid
+from remand_app.store.database import Database
 from tests.support.clock import FakeClock
 from tests.support.databases import empty_all
 from tests.support.invariants import check_invariants

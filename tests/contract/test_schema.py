@@ -13,17 +13,17 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from app.domain.transitions import RULES
-from app.store import schema
-from app.store.database import Database
-from app.store.tables import PARTITIONED, SCHEMA, metadata
-from migrations.runner import scripts_of
-from migrations.texts import RELEASED, drafted, newest_texts, open_folder, texts_of
+from remand_app.domain.transitions import RULES
+from remand_app.store import schema
+from remand_app.store.database import Database
+from remand_app.store.tables import PARTITIONED, SCHEMA, metadata
+from remand_migrations.runner import scripts_of
+from remand_migrations.texts import RELEASED, drafted, newest_texts, open_folder, texts_of
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = sorted((ROOT / "app/store/sql").glob("*.sql"))
-STATEMENTS = [*FUNCTIONS, *sorted((ROOT / "app/store").glob("*.py"))]
-FROZEN = ROOT / "migrations/sql"
+FUNCTIONS = sorted((ROOT / "app/remand_app/store/sql").glob("*.sql"))
+STATEMENTS = [*FUNCTIONS, *sorted((ROOT / "app/remand_app/store").glob("*.py"))]
+FROZEN = ROOT / "migrations/remand_migrations/sql"
 PARTITION = re.compile(rf"({'|'.join(PARTITIONED)})(_archive)?_(default|\d{{4}}_\w+)")
 
 
@@ -126,7 +126,7 @@ def test_what_is_released_never_changes() -> None:
 
     assert changed == [], (
         "databases were migrated by these files already: take your change back, make it in the open revision"
-        " (a function: in app/store/sql, then `make schema`; a table: its tables.sql and down.sql)"
+        " (a function: in app/remand_app/store/sql, then `make schema`; a table: its tables.sql and down.sql)"
     )
 
 
@@ -283,7 +283,9 @@ def test_what_cannot_be_is_refused_by_the_tables(database: Database, statement: 
 
 
 def test_the_head_is_the_only_one() -> None:
-    revisions = sorted(path.stem.partition("_")[0] for path in (ROOT / "migrations/versions").glob("*.py"))
+    revisions = sorted(
+        path.stem.partition("_")[0] for path in (ROOT / "migrations/remand_migrations/versions").glob("*.py")
+    )
 
     assert schema.head() == revisions[-1]
     assert {path.name for path in FROZEN.iterdir() if path.is_dir()} <= set(revisions)
@@ -293,15 +295,17 @@ def test_the_head_is_the_only_one() -> None:
     ("view", "twin"), [("moves", "archived_moves"), ("all_attempts", "archived_attempts")]
 )
 def test_the_archive_is_shown_as_live_work_is(view: str, twin: str) -> None:
-    _, _, live = (ROOT / f"app/store/sql/{view}.sql").read_text().partition("\n")
-    _, _, archived = (ROOT / f"app/store/sql/{twin}.sql").read_text().partition("\n")
+    _, _, live = (ROOT / f"app/remand_app/store/sql/{view}.sql").read_text().partition("\n")
+    _, _, archived = (ROOT / f"app/remand_app/store/sql/{twin}.sql").read_text().partition("\n")
 
     assert archived == re.sub(rf"remand\.({'|'.join(PARTITIONED)}) ", r"remand.\1_archive ", live).replace(
         f"view remand.{view} ", f"view remand.{twin} "
     )
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "app/store").glob("**/*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "app/remand_app/store").glob("**/*.py")), ids=lambda path: path.name
+)
 def test_rows_become_values_by_the_names_of_their_columns(path: Path) -> None:
     # A later schema adds columns while this code runs on.
     text = path.read_text()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import beat_schedule
-from app.config import Settings, settings_reference
-from app.config.reference import TABLES
+from remand_app import beat_schedule
+from remand_app.config import Settings, settings_reference
+from remand_app.config.reference import TABLES
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/settings.md").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config import Settings
+from remand_app.config import Settings
 
 ROOT = Path(__file__).parents[2]
 UNITS = sorted((ROOT / "ops" / "systemd").glob("*.service"))

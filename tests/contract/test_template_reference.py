@@ -8,8 +8,8 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from app.domain.template import load_text
-from app.domain.template.model import StepSpec, Template
+from remand_app.domain.template import load_text
+from remand_app.domain.template.model import StepSpec, Template
 from tools.docgen.template import SECTIONS, Section, template
 
 WHERE = {

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from app.api.app import build
-from app.api.openapi import document
-from app.cli import words
-from app.config import Settings
-from app.domain.errors import InputInvalid
-from app.engine.operate import Who
-from app.resources.verbs import VERBS, Verb
-from app.runtime import Runtime
 from remand.client import Client
-from workers import commands
+from remand_app.api.app import build
+from remand_app.api.openapi import document
+from remand_app.cli import words
+from remand_app.config import Settings
+from remand_app.domain.errors import InputInvalid
+from remand_app.engine.operate import Who
+from remand_app.resources.verbs import VERBS, Verb
+from remand_app.runtime import Runtime
+from remand_workers import commands
 
 assert commands
 DOCUMENT = document(build(Runtime(Settings(database_url="postgresql://nobody@127.0.0.1:1/none"))))

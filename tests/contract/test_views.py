@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.store.database import Database
+from remand_app.store.database import Database
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/views.md").read_text()
 VIEWS = re.findall(r"^## remand\.(v_\w+)$", PAGE, re.MULTILINE)

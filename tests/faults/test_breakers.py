@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.states import BreakerState
-from app.domain.transitions import is_legal
-from app.engine.breakers import close_breaker, open_breaker
-from app.store import breakers
+from remand_app.domain.states import BreakerState
+from remand_app.domain.transitions import is_legal
+from remand_app.engine.breakers import close_breaker, open_breaker
+from remand_app.store import breakers
 from tests.support.own_servers import OwnPostgres
 from tests.support.site import PATIENCE_SECONDS, SUPPORT, Site
 from tests.support.site_fixtures import OpenSite

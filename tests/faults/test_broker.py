@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.domain.template import load_text
+from remand_app.domain.template import load_text
 from tests.support.own_servers import OwnBroker
 from tests.support.site import SUPPORT, Site
 from tests.support.waiting import eventually

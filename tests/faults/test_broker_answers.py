@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from app.bell import bell_to
-from app.domain.errors import BrokerUnreachable
+from remand_app.bell import bell_to
+from remand_app.domain.errors import BrokerUnreachable
 from tests.support.databases import Cluster
 from tests.support.own_servers import OwnBroker
 from tests.support.saying import Saying

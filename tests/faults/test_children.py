@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.engine.publish import publish
+from remand_app.engine.publish import publish
 from tests.support.letters import list_letters
 from tests.support.site import Site
 from tests.support.waiting import eventually

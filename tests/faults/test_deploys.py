@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.operate import Who, cancel, requeue_letter
+from remand_app.engine.operate import Who, cancel, requeue_letter
 from tests.support.letters import list_letters
 from tests.support.site import Site
 from tests.support.waiting import eventually

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.engine.worker_limits import live_workers
-from app.store import schema
-from app.store.workers import listed
+from remand_app.engine.worker_limits import live_workers
+from remand_app.store import schema
+from remand_app.store.workers import listed
 from tests.support.rehearsed import INDEX, PLACES
 from tests.support.site import Site
 from tests.support.waiting import eventually

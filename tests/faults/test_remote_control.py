@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.commands import COMMON_CONTROLS
+from remand_app.domain.commands import COMMON_CONTROLS
 from tests.support.brokers import clean_broker, rabbitmq_url
 from tests.support.databases import Cluster
 from tests.support.fixtures import _worker_number
@@ -127,7 +127,7 @@ def test_what_shows_is_answered_and_the_list_may_be_longer(open_site: Callable[.
 def test_a_name_that_can_be_no_command_is_refused(listed: str) -> None:
     from pydantic import ValidationError
 
-    from app.config import Settings
+    from remand_app.config import Settings
 
     if not listed:
         assert Settings.model_validate({"commands": {"control": listed}}).commands.control == ()

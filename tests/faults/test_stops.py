@@ -115,7 +115,7 @@ def test_closed_terminal_is_a_stop(site: Site) -> None:
         "-m",
         "celery",
         "-A",
-        "workers",
+        "remand_workers",
         "worker",
         "-Q",
         "steps",

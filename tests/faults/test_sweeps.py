@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from beat_schedule import BEAT_SCHEDULE
+from remand_app.beat_schedule import BEAT_SCHEDULE
 from tests.support.brokers import bells_in
 from tests.support.site import ROOT, SUPPORT, Site
 from tests.support.site_fixtures import OpenSite

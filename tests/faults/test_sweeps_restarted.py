@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import DatabaseUnreachable
-from app.store import schema
-from app.store.database import Database
+from remand_app.domain.errors import DatabaseUnreachable
+from remand_app.store import schema
+from remand_app.store.database import Database
 from tests.support.own_servers import OwnPostgres
 from tests.support.sweeps import SWEEPS, Strike, in_peace, outcome, scene, swept
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from app.store import schema
+from remand_app.store import schema
 from tests.support import releases
 from tests.support.brokers import clean_broker
 from tests.support.databases import Cluster
@@ -61,12 +61,14 @@ class Old:
         """Start workers of all queues, and beat."""
         self.worker("old-steps", ("steps",), 2)
         self.worker("old-support", SUPPORT, 1)
-        beat = [sys.executable, "-m", "celery", "-q", "-A", "workers", "beat"]
+        beat = [sys.executable, "-m", "celery", "-q", "-A", releases.APP, "beat"]
         self.site.start("old-beat", beat, self.env, self.code)
         self.site.ready("old-steps", "old-support")
 
     def worker(self, name: str, queues: tuple[str, ...], concurrency: int) -> None:
-        self.site.start_worker(name, queues, concurrency=concurrency, env=self.env, cwd=self.code)
+        self.site.start_worker(
+            name, queues, concurrency=concurrency, env=self.env, cwd=self.code, app=releases.APP
+        )
 
     def load(self, name: str) -> None:
         """Start a client that submits until `stop`."""

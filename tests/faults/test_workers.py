@@ -7,7 +7,7 @@ import signal
 import psutil
 import pytest
 
-from app.store import workers
+from remand_app.store import workers
 from tests.support.site import Site
 from tests.support.waiting import eventually
 

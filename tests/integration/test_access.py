@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.access import LEAST_ROLE, Permission, Role, permissions
-from app.domain.errors import (
+from remand_app.domain.access import LEAST_ROLE, Permission, Role, permissions
+from remand_app.domain.errors import (
     AccessInvalid,
     NameTaken,
     NotSignedIn,
@@ -17,11 +17,11 @@ from app.domain.errors import (
     TooManyLogins,
     UserNotFound,
 )
-from app.engine import access, signin
-from app.engine.engine import Engine
-from app.engine.operate import Who
-from app.engine.signin import SignedIn
-from app.store import access as stored
+from remand_app.engine import access, signin
+from remand_app.engine.engine import Engine
+from remand_app.engine.operate import Who
+from remand_app.engine.signin import SignedIn
+from remand_app.store import access as stored
 from tests.support.engine import Harness
 from tests.support.web import PASSWORD
 

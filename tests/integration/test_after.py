@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.domain.errors import TemplateInvalid
-from app.domain.template import load_text
-from app.engine import operate
-from app.engine.operate import Who
 from remand import PermanentError, StepContext
+from remand_app.domain.errors import TemplateInvalid
+from remand_app.domain.template import load_text
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
 from tests.support.engine import Harness
 from tests.support.shapes import always, fails, shape
 

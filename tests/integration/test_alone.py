@@ -6,9 +6,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
-from app.domain.errors import DatabaseUnreachable
-from app.store.database import Database
-from app.store.sweep_lock import alone
+from remand_app.domain.errors import DatabaseUnreachable
+from remand_app.store.database import Database
+from remand_app.store.sweep_lock import alone
 from tests.support.waiting import eventually
 
 _THERE = "select 1 from pg_stat_activity where pid = %s"

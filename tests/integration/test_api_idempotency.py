@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from httpx import Client
 
-from app.api.idempotency import REPLAYED
-from app.domain.errors import KeyInUse
-from app.store import idempotency
+from remand_app.api.idempotency import REPLAYED
+from remand_app.domain.errors import KeyInUse
+from remand_app.store import idempotency
 from tests.support.engine import publish
 from tests.support.shapes import CHAIN, shape
 from tests.support.threads import together, values
@@ -85,7 +85,7 @@ def test_who_crashed_half_way_makes_no_second_workflow(
         raise SystemError("the process was killed here")
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.resources.idempotency.keep", crash)
+        patched.setattr("remand_app.resources.idempotency.keep", crash)
         assert submit(client, "k1").status_code == 500
     assert workflows(web) == 1
     assert submit(client, "k1").json()["error"]["code"] == "KEY_IN_USE"

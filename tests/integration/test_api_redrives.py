@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 from httpx import Client
 
-from app.engine.sweeps.redrive import redrive as sweep
+from remand_app.engine.sweeps.redrive import redrive as sweep
 from tests.support.engine import Harness, settings_for
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.web import Web

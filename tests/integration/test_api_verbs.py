@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 from httpx import Client
 
-from app.store import dead_letters
 from remand import PermanentError
+from remand_app.store import dead_letters
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, fails, shape

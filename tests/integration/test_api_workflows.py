@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from httpx import Client
 
-from app.store import workflow_search
+from remand_app.store import workflow_search
 from tests.support.engine import Harness, settings_for
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.web import Web

@@ -14,29 +14,35 @@ from uuid import UUID
 import pytest
 from structlog.testing import capture_logs
 
-from app.domain.archive import Stay, Way
-from app.domain.errors import ArchiveMismatch, IllegalMove, PeriodNotFound, WorkflowArchived, WorkflowNotFound
-from app.domain.partitions import Interval, whole_period
-from app.engine import archive as archiving
-from app.engine import operate
-from app.engine.archive import ArchiveResult, plan, run
-from app.engine.archive_restore import restore, restore_period
-from app.engine.operate import Who
-from app.engine.operate.open_by_hand import open_dead_letter
-from app.engine.submit import SubmitRequest, submit
-from app.engine.sweeps.archive import archive
-from app.resources.archive import periods
-from app.store import archive_moves, archive_periods, new_periods
-from app.store import archive_runs as books
-from app.store import partitions as live
-from app.store.archive_runs import Sums
-from app.store.database import Database
-from app.store.ids import first_id_at
-from app.store.new_periods import Made, Patience
-from app.store.steps import attempts_of, steps_of
-from app.store.sweep_lock import alone
-from app.store.workflows import find_workflow, get_workflow, moves_of, states_of
 from remand.errors import PermanentError
+from remand_app.domain.archive import Stay, Way
+from remand_app.domain.errors import (
+    ArchiveMismatch,
+    IllegalMove,
+    PeriodNotFound,
+    WorkflowArchived,
+    WorkflowNotFound,
+)
+from remand_app.domain.partitions import Interval, whole_period
+from remand_app.engine import archive as archiving
+from remand_app.engine import operate
+from remand_app.engine.archive import ArchiveResult, plan, run
+from remand_app.engine.archive_restore import restore, restore_period
+from remand_app.engine.operate import Who
+from remand_app.engine.operate.open_by_hand import open_dead_letter
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.engine.sweeps.archive import archive
+from remand_app.resources.archive import periods
+from remand_app.store import archive_moves, archive_periods, new_periods
+from remand_app.store import archive_runs as books
+from remand_app.store import partitions as live
+from remand_app.store.archive_runs import Sums
+from remand_app.store.database import Database
+from remand_app.store.ids import first_id_at
+from remand_app.store.new_periods import Made, Patience
+from remand_app.store.steps import attempts_of, steps_of
+from remand_app.store.sweep_lock import alone
+from remand_app.store.workflows import find_workflow, get_workflow, moves_of, states_of
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.refusals import refusing

@@ -11,16 +11,16 @@ from uuid import UUID
 
 import pytest
 
-from app.cli.invoke import run
-from app.domain.access import Role
-from app.domain.partitions import Interval, whole_period
-from app.engine.archive import run as archive
-from app.engine.archive_restore import restore
-from app.engine.operate import Who
-from app.engine.submit import SubmitRequest, submit
-from app.store.database import Database
-from app.store.ids import first_id_at
-from app.store.new_periods import Made, Patience, make_period
+from remand_app.cli.invoke import run
+from remand_app.domain.access import Role
+from remand_app.domain.partitions import Interval, whole_period
+from remand_app.engine.archive import run as archive
+from remand_app.engine.archive_restore import restore
+from remand_app.engine.operate import Who
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.store.database import Database
+from remand_app.store.ids import first_id_at
+from remand_app.store.new_periods import Made, Patience, make_period
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, shape

@@ -12,19 +12,19 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import Busy, InputInvalid, NotExported, PeriodNotFound, WorkflowNotFound
-from app.engine import archive_export as exporting
-from app.engine.archive import run
-from app.engine.archive_export import drop, export, unexported
-from app.engine.archive_restore import restore
-from app.engine.submit import SubmitRequest, submit
-from app.resources.archive import periods
-from app.store import archive_files, archive_moves, archive_periods
-from app.store import archive_runs as books
-from app.store.database import Database
-from app.store.ids import first_id_at
-from app.store.workflows import get_workflow
 from remand.errors import PermanentError
+from remand_app.domain.errors import Busy, InputInvalid, NotExported, PeriodNotFound, WorkflowNotFound
+from remand_app.engine import archive_export as exporting
+from remand_app.engine.archive import run
+from remand_app.engine.archive_export import drop, export, unexported
+from remand_app.engine.archive_restore import restore
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.resources.archive import periods
+from remand_app.store import archive_files, archive_moves, archive_periods
+from remand_app.store import archive_runs as books
+from remand_app.store.database import Database
+from remand_app.store.ids import first_id_at
+from remand_app.store.workflows import get_workflow
 from tests.integration.test_archive import DUE, MAY, WHO, ended, in_may, rows, submitted
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, always, shape

@@ -9,15 +9,15 @@ from uuid import UUID
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.domain.partitions import Interval, whole_period
-from app.engine.submit import SubmitRequest, submit
-from app.store import archive_periods, new_periods
-from app.store.database import Database
-from app.store.ids import first_id_at
-from app.store.new_periods import Made, Patience
-from app.store.workflows import get_workflow
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.domain.partitions import Interval, whole_period
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.store import archive_periods, new_periods
+from remand_app.store.database import Database
+from remand_app.store.ids import first_id_at
+from remand_app.store.new_periods import Made, Patience
+from remand_app.store.workflows import get_workflow
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.pages import commands

@@ -7,8 +7,8 @@ from uuid import UUID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.store.arrays import plain, texts
-from app.store.database import Database
+from remand_app.store.arrays import plain, texts
+from remand_app.store.database import Database
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 ODD = st.sampled_from(["", "NULL", "{}", '"', "\\", "a,b", " x ", "'", "%s"])

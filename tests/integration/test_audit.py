@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.access import Role
-from app.domain.audit_filter import AuditFilter
-from app.domain.errors import InputInvalid, QueueNotFound
-from app.engine import access
-from app.engine.breakers import close_breaker, open_breaker, reset_breaker
-from app.engine.operate import Who
-from app.engine.pauses import pause_queue, resume_queue
-from app.resources import audit
-from app.resources.audit import Written
+from remand_app.domain.access import Role
+from remand_app.domain.audit_filter import AuditFilter
+from remand_app.domain.errors import InputInvalid, QueueNotFound
+from remand_app.engine import access
+from remand_app.engine.breakers import close_breaker, open_breaker, reset_breaker
+from remand_app.engine.operate import Who
+from remand_app.engine.pauses import pause_queue, resume_queue
+from remand_app.resources import audit
+from remand_app.resources.audit import Written
 from tests.support.engine import Harness
 
 

@@ -10,13 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.audit_filter import AuditFilter
-from app.domain.states import WorkflowState
-from app.engine.operate import Who, claim_letter, requeue_letter, retry_step
-from app.engine.sweeps.requeue import requeue
-from app.resources.audit import list_page as audited
-from app.store.workflows import lock_workflow
 from remand.errors import PermanentError, RetryableError
+from remand_app.domain.audit_filter import AuditFilter
+from remand_app.domain.states import WorkflowState
+from remand_app.engine.operate import Who, claim_letter, requeue_letter, retry_step
+from remand_app.engine.sweeps.requeue import requeue
+from remand_app.resources.audit import list_page as audited
+from remand_app.store.workflows import lock_workflow
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from kombu.exceptions import OperationalError
 
-from app.config import Settings
-from app.domain.queues import MAINTENANCE
-from app.runtime import Runtime
-from app.store.database import Database
-from beat_schedule import BEAT_SCHEDULE
+from remand_app.beat_schedule import BEAT_SCHEDULE
+from remand_app.config import Settings
+from remand_app.domain.queues import MAINTENANCE
+from remand_app.runtime import Runtime
+from remand_app.store.database import Database
+from remand_workers import beat, process
+from remand_workers.celery import make_app
 from tests.support.bell import RecordingBell
 from tests.support.engine import Harness
-from workers import beat, process
-from workers.celery import make_app
 
 NOBODY = "postgresql://nobody@127.0.0.1:1/nowhere"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.store.database import Database
+from remand_app.store.database import Database
 from tests.benchmarks.staleness import measure
 
 pytestmark = pytest.mark.once

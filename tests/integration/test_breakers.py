@@ -6,14 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import BreakerNotFound
-from app.domain.states import BreakerState
-from app.engine import breakers
-from app.engine.breakers import Breakers, close_breaker, open_breaker, reset_breaker
-from app.engine.operate import Who, cancel
-from app.engine.sweeps.ring import ring
-from app.store import breakers as store
-from app.store.breakers import BreakerStatus
+from remand_app.domain.errors import BreakerNotFound
+from remand_app.domain.states import BreakerState
+from remand_app.engine import breakers
+from remand_app.engine.breakers import Breakers, close_breaker, open_breaker, reset_breaker
+from remand_app.engine.operate import Who, cancel
+from remand_app.engine.sweeps.ring import ring
+from remand_app.store import breakers as store
+from remand_app.store.breakers import BreakerStatus
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.threads import together, values

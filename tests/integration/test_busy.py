@@ -10,10 +10,10 @@ import psycopg2.errors
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import Busy
-from app.engine import operate
-from app.engine.operate import Who
-from app.store import operator_moves
+from remand_app.domain.errors import Busy
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
+from remand_app.store import operator_moves
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import shape

@@ -12,14 +12,14 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import DatabaseUnreachable
-from app.engine.child_supervisor import GONE, ChildSupervisor, end_of_process
-from app.engine.leases import lease_slack
-from app.engine.process_table import ProcessTable, Running
-from app.engine.routing import Routing
-from app.store.claims import Completed
-from app.store.database import Database
-from app.store.run_queue import RunQueue
+from remand_app.domain.errors import DatabaseUnreachable
+from remand_app.engine.child_supervisor import GONE, ChildSupervisor, end_of_process
+from remand_app.engine.leases import lease_slack
+from remand_app.engine.process_table import ProcessTable, Running
+from remand_app.engine.routing import Routing
+from remand_app.store.claims import Completed
+from remand_app.store.database import Database
+from remand_app.store.run_queue import RunQueue
 from tests.support.children import dead, died, forked
 from tests.support.engine import Harness
 from tests.support.refusals import refusing

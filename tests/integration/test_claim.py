@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from app.store.claims import Claim
-from app.store.run_queue import RunQueue
+from remand_app.store.claims import Claim
+from remand_app.store.run_queue import RunQueue
 from tests.support.engine import Harness
 from tests.support.shapes import fails, shape
 from tests.support.threads import together, values

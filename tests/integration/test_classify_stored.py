@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from app.cli.invoke import run
-from app.domain.user_rules import RuleSpec
 from remand.errors import RateLimited
+from remand_app.cli.invoke import run
+from remand_app.domain.user_rules import RuleSpec
 from tests.support.engine import Harness
 from tests.support.shapes import always, fails, shape
 

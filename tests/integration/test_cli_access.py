@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.dashboard_address import port_for, written_down
-from app.cli.invoke import run
-from app.config import Settings
-from app.domain.errors import AddressTaken
-from app.server import _listen
-from app.store.database import Database
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.dashboard_address import port_for, written_down
+from remand_app.cli.invoke import run
+from remand_app.config import Settings
+from remand_app.domain.errors import AddressTaken
+from remand_app.server import _listen
+from remand_app.store.database import Database
 from tests.support.web import PASSWORD, Web, sign_in
 
 pytestmark = pytest.mark.once
@@ -235,7 +235,7 @@ def test_serve_refuses_to_listen_for_everybody_while_nobody_could_sign_in(
 
     add(answer)
     run(["serve", "--host", "0.0.0.0"])
-    assert became[0][1:] == ["-P", "-m", "app.server"]
+    assert became[0][1:] == ["-P", "-m", "remand_app.server"]
 
 
 def test_up_takes_another_port_where_one_is_taken_unless_it_was_asked_for() -> None:

@@ -11,12 +11,12 @@ from uuid import UUID
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.domain.workflow_filter import WorkflowFilter
-from app.engine.breakers import close_breaker, open_breaker
-from app.engine.pauses import pause_queue, resume_queue
-from app.store.workflow_search import search
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.domain.workflow_filter import WorkflowFilter
+from remand_app.engine.breakers import close_breaker, open_breaker
+from remand_app.engine.pauses import pause_queue, resume_queue
+from remand_app.store.workflow_search import search
 from tests.support.brokers import bells_in
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness

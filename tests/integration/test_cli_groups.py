@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.commands.dlq_groups import bars
-from app.cli.invoke import run
-from app.engine.operate import Who, requeue_letter
+import remand_app.cli.main  # noqa: F401 - registers the commands
 from remand.errors import PermanentError
+from remand_app.cli.commands.dlq_groups import bars
+from remand_app.cli.invoke import run
+from remand_app.engine.operate import Who, requeue_letter
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape

@@ -12,12 +12,12 @@ from uuid import UUID
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.engine.breakers import open_breaker
-from app.engine.sweeps.redrive import redrive as sweep
-from app.store.ids import new_id
+import remand_app.cli.main  # noqa: F401 - registers the commands
 from remand import PermanentError
+from remand_app.cli.invoke import run
+from remand_app.engine.breakers import open_breaker
+from remand_app.engine.sweeps.redrive import redrive as sweep
+from remand_app.store.ids import new_id
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
+import remand_app.cli.main  # noqa: F401 - registers the commands
 from remand import StepContext
 from remand.errors import PermanentError
+from remand_app.cli.invoke import run
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, fails, shape

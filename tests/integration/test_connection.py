@@ -13,12 +13,12 @@ from uuid import uuid4
 import pytest
 from sqlalchemy.engine import make_url
 
-from app.domain.errors import ConfigInvalid, DatabaseMissing, DatabaseUnreachable
-from app.embedded.stack import free_port
-from app.store.connect import connect
-from app.store.database import Database
-from app.store.worker_health import worker_health
-from app.store.workers import Incarnation, WorkerHeartbeat
+from remand_app.domain.errors import ConfigInvalid, DatabaseMissing, DatabaseUnreachable
+from remand_app.embedded.stack import free_port
+from remand_app.store.connect import connect
+from remand_app.store.database import Database
+from remand_app.store.worker_health import worker_health
+from remand_app.store.workers import Incarnation, WorkerHeartbeat
 from tests.support.databases import Cluster, str_of
 from tests.support.waiting import eventually
 

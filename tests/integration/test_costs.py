@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.store.database import Database
+from remand_app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, DIAMOND, shape
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.engine.operate import Who, give_up_letter
-from app.engine.statistics import statistics
-from app.store import group_search
 from remand.errors import PermanentError
+from remand_app.engine.operate import Who, give_up_letter
+from remand_app.engine.statistics import statistics
+from remand_app.store import group_search
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 

@@ -9,10 +9,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app.domain.access import Permission, Role
-from app.store.steps import get_step
 from remand.errors import PermanentError
 from remand.redact import MASK
+from remand_app.domain.access import Permission, Role
+from remand_app.store.steps import get_step
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

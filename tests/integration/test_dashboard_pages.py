@@ -9,9 +9,9 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app.domain.access import Role
-from app.store.ids import new_id
 from remand.errors import PermanentError
+from remand_app.domain.access import Role
+from remand_app.store.ids import new_id
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web, csrf_of
@@ -242,7 +242,7 @@ def test_a_redrive_shows_its_scope_and_acts_on_just_that(
 
     post(operator, f"{at}/start")
 
-    from app.engine.sweeps.redrive import redrive
+    from remand_app.engine.sweeps.redrive import redrive
 
     site.play()
     for _ in range(4):
@@ -292,8 +292,8 @@ def test_the_queue_of_a_filter_is_not_the_queue_to_run_in(
 
 
 def test_a_redrive_that_a_breaker_holds_says_so(site: Harness, broken: UUID, operator: httpx.Client) -> None:
-    from app.engine.breakers import open_breaker
-    from app.engine.sweeps.redrive import redrive
+    from remand_app.engine.breakers import open_breaker
+    from remand_app.engine.sweeps.redrive import redrive
 
     open_breaker(site.engine, "h", by="ann", seconds=540)
     at = post(operator, "/redrives/new", everything="on", why="x", canary="1").headers["location"]

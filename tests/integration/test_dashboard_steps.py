@@ -6,7 +6,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app.domain.access import Role
+from remand_app.domain.access import Role
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 from tests.support.web import Web

@@ -7,9 +7,9 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app.domain.access import Role
-from app.store import dead_letters
 from remand.errors import PermanentError
+from remand_app.domain.access import Role
+from remand_app.store import dead_letters
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

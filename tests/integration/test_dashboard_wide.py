@@ -8,8 +8,8 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app.domain.access import Role
 from remand import PermanentError
+from remand_app.domain.access import Role
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web

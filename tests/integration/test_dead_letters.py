@@ -9,13 +9,13 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import AmbiguousId, DatabaseUnreachable, DeadLetterNotFound
-from app.domain.snapshot import CUT
-from app.engine import fail
-from app.engine.operate import Who, cancel, requeue_letter, resolve_step
-from app.store import dead_letters
-from app.store.ids import new_id
 from remand import PermanentError
+from remand_app.domain.errors import AmbiguousId, DatabaseUnreachable, DeadLetterNotFound
+from remand_app.domain.snapshot import CUT
+from remand_app.engine import fail
+from remand_app.engine.operate import Who, cancel, requeue_letter, resolve_step
+from remand_app.store import dead_letters
+from remand_app.store.ids import new_id
 from tests.support.engine import Harness
 from tests.support.letters import list_letters
 from tests.support.shapes import always, fails, shape

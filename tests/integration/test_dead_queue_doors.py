@@ -7,12 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.domain.access import Role
-from app.domain.audit_filter import AuditFilter
-from app.engine import dead_queues as verbs
-from app.engine.queue_settings import queue_settings
-from app.resources.audit import list_page as audited
 from remand.errors import PermanentError
+from remand_app.domain.access import Role
+from remand_app.domain.audit_filter import AuditFilter
+from remand_app.engine import dead_queues as verbs
+from remand_app.engine.queue_settings import queue_settings
+from remand_app.resources.audit import list_page as audited
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web, csrf_of

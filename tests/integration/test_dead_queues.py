@@ -12,10 +12,11 @@ from uuid import UUID
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.domain.audit_filter import AuditFilter
-from app.domain.errors import (
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand.errors import PermanentError, RemandError
+from remand_app.cli.invoke import run
+from remand_app.domain.audit_filter import AuditFilter
+from remand_app.domain.errors import (
     DeadQueueChained,
     DeadQueueInUse,
     DeadQueueNotFound,
@@ -23,14 +24,13 @@ from app.domain.errors import (
     NameTaken,
     TemplateInvalid,
 )
-from app.engine import dead_queues as verbs
-from app.engine.fail import drain_failures
-from app.engine.operate import Who, requeue_letter
-from app.engine.publish import publish
-from app.engine.queue_settings import set_queue
-from app.resources.audit import list_page as audited
-from app.store import dead_queues, group_counts, statistics
-from remand.errors import PermanentError, RemandError
+from remand_app.engine import dead_queues as verbs
+from remand_app.engine.fail import drain_failures
+from remand_app.engine.operate import Who, requeue_letter
+from remand_app.engine.publish import publish
+from remand_app.engine.queue_settings import set_queue
+from remand_app.resources.audit import list_page as audited
+from remand_app.store import dead_queues, group_counts, statistics
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import file_watch
-from app.cli.file_watch import Changes
-from app.domain.errors import TemplateChanged
-from app.domain.template import load_text
-from app.store.templates import Templates
+from remand_app.cli import file_watch
+from remand_app.cli.file_watch import Changes
+from remand_app.domain.errors import TemplateChanged
+from remand_app.domain.template import load_text
+from remand_app.store.templates import Templates
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
-from app.clock import DatabaseClock
-from app.domain.workflow_filter import WorkflowFilter
-from app.engine.worker_limits import live_workers
-from app.store import diagnosis
-from app.store.workflow_search import search
-from app.store.workflows import get_workflow
+from remand_app.clock import DatabaseClock
+from remand_app.domain.workflow_filter import WorkflowFilter
+from remand_app.engine.worker_limits import live_workers
+from remand_app.store import diagnosis
+from remand_app.store.workflow_search import search
+from remand_app.store.workflows import get_workflow
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 

@@ -1,4 +1,4 @@
-"""Real servers and real processes: what `app.embedded` starts, shares, keeps and ends."""
+"""Real servers and real processes: what `remand_app.embedded` starts, shares, keeps and ends."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ import psycopg2
 import pytest
 import redis
 
-from app.domain.errors import EmbeddedUnavailable
-from app.embedded import binaries, launch, stack
-from app.embedded.identity import choose
-from app.embedded.processes import Processes, ProcessExit
-from app.embedded.stack import Endpoints, Stack
-from app.embedded.watchdog import Phase, Ward, Watchdog
+from remand_app.domain.errors import EmbeddedUnavailable
+from remand_app.embedded import binaries, launch, stack
+from remand_app.embedded.identity import choose
+from remand_app.embedded.processes import Processes, ProcessExit
+from remand_app.embedded.stack import Endpoints, Stack
+from remand_app.embedded.watchdog import Phase, Ward, Watchdog
 from tests.support.waiting import eventually
 
 REPOSITORY = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ NOBODY = 65534
 OWNER = """
     import json, sys
     from pathlib import Path
-    from app.embedded.stack import Stack
+    from remand_app.embedded.stack import Stack
     with Stack(Path(sys.argv[1])) as up:
         print(json.dumps([up.database_url, up.broker_url, up.owner_pid, up.started_here]), flush=True)
         sys.stdin.read()
@@ -46,7 +46,7 @@ OWNER = """
 OWNER_BY_A_THREAD = """
     import json, sys, threading
     from pathlib import Path
-    from app.embedded.stack import Stack
+    from remand_app.embedded.stack import Stack
     stack = Stack(Path(sys.argv[1]))
     thread = threading.Thread(target=stack.start)
     thread.start()
@@ -58,9 +58,9 @@ OWNER_BY_A_THREAD = """
 EVERYTHING = """
     import json, sys
     from pathlib import Path
-    from app.embedded.processes import Processes
-    from app.embedded.stack import Stack
-    from app.embedded.watchdog import Watchdog
+    from remand_app.embedded.processes import Processes
+    from remand_app.embedded.stack import Stack
+    from remand_app.embedded.watchdog import Watchdog
     home = Path(sys.argv[1])
     with (
         Watchdog() as watchdog,
@@ -450,7 +450,7 @@ def _python_for_everybody() -> str:
             continue
         with contextlib.suppress(OSError):
             works = subprocess.run(
-                [candidate, "-c", "import app.embedded.stack"],
+                [candidate, "-c", "import remand_app.embedded.stack"],
                 user=NOBODY,
                 group=NOBODY,
                 extra_groups=[],

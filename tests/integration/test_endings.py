@@ -13,10 +13,10 @@ import psycopg2
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import Busy, DatabaseReadOnly, DatabaseUnreachable, RightMissing, ValueRefused
-from app.store.claims import Claim
-from app.store.database import Database
-from app.store.driver_errors import SQLSTATES, Ending, ending_of
+from remand_app.domain.errors import Busy, DatabaseReadOnly, DatabaseUnreachable, RightMissing, ValueRefused
+from remand_app.store.claims import Claim
+from remand_app.store.database import Database
+from remand_app.store.driver_errors import SQLSTATES, Ending, ending_of
 from tests.support.databases import Cluster
 from tests.support.engine import Harness
 from tests.support.own_servers import OwnPostgres

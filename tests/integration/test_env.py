@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from app.embedded.datadir import DataDir
-from app.embedded.stack import Stack
+from remand_app.embedded.datadir import DataDir
+from remand_app.embedded.stack import Stack
 
 Command = Callable[..., Any]
 

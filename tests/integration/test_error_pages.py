@@ -8,7 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app.domain.errors import DatabaseUnreachable
+from remand_app.domain.errors import DatabaseUnreachable
 from tests.support.web import Web, csrf_of, sign_in
 
 pytestmark = pytest.mark.once
@@ -88,8 +88,8 @@ def test_without_a_database_there_is_a_page(web: Web, monkeypatch: pytest.Monkey
     def away(*_: object, **__: object) -> None:
         raise DatabaseUnreachable("Postgres does not answer")
 
-    monkeypatch.setattr("app.engine.signin._count_try", away)
-    monkeypatch.setattr("app.engine.signin.recognise_session", away)
+    monkeypatch.setattr("remand_app.engine.signin._count_try", away)
+    monkeypatch.setattr("remand_app.engine.signin.recognise_session", away)
     page = sign_in(browser, "grace") if path == "/login" else browser.get(path)
 
     assert page.status_code == 503

@@ -7,15 +7,15 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.states import CATEGORIES, DeadReason
-from app.engine.operate import Who
-from app.engine.operate.open_by_hand import open_dead_letter
-from app.engine.sweeps.expire import expire
-from app.engine.sweeps.never_ready import stalled
-from app.engine.sweeps.requeue import requeue
-from app.engine.sweeps.stale import stale
-from app.store.dead_letters import DeadLetter
 from remand.errors import PermanentError
+from remand_app.domain.states import CATEGORIES, DeadReason
+from remand_app.engine.operate import Who
+from remand_app.engine.operate.open_by_hand import open_dead_letter
+from remand_app.engine.sweeps.expire import expire
+from remand_app.engine.sweeps.never_ready import stalled
+from remand_app.engine.sweeps.requeue import requeue
+from remand_app.engine.sweeps.stale import stale
+from remand_app.store.dead_letters import DeadLetter
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

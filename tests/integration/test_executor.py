@@ -14,16 +14,16 @@ from typing import Any
 import psycopg2
 import pytest
 
-from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
-from app.engine.child_supervisor import ChildSupervisor
-from app.engine.process_table import ProcessTable, Running
-from app.engine.routing import Routing
-from app.runtime import Runtime
-from app.store import attempt_counts
-from app.store.claims import Claim, Completed
-from app.store.ids import new_id
-from app.store.workflows import lock_workflow
 from remand.errors import PermanentError, StepCancelled
+from remand_app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
+from remand_app.engine.child_supervisor import ChildSupervisor
+from remand_app.engine.process_table import ProcessTable, Running
+from remand_app.engine.routing import Routing
+from remand_app.runtime import Runtime
+from remand_app.store import attempt_counts
+from remand_app.store.claims import Claim, Completed
+from remand_app.store.ids import new_id
+from remand_app.store.workflows import lock_workflow
 from tests.support.engine import Harness
 from tests.support.locks import wait_for_waiter
 from tests.support.refusals import refusing
@@ -260,7 +260,7 @@ def test_a_claim_that_cannot_be_read_becomes_a_letter_and_stops_nobody(harness: 
         [[(1, "complete")]] * 5
     )
     assert [(one.attempt, one.outcome) for one in harness.attempts(ids[place])] == [(1, "failed")]
-    assert letter.error_class == "app.domain.errors.StepUnreadable"
+    assert letter.error_class == "remand_app.domain.errors.StepUnreadable"
     assert "more digits than Python reads" in letter.error_message
 
 
@@ -281,7 +281,7 @@ def test_a_child_whose_parents_cannot_be_read_becomes_a_letter(harness: Harness,
     queue.settle = settle_and_spoil  # type: ignore[method-assign]
     try:
         harness.run_until_quiet()
-        assert harness.open_letter(odd).error_class == "app.domain.errors.StepUnreadable"
+        assert harness.open_letter(odd).error_class == "remand_app.domain.errors.StepUnreadable"
         assert harness.states(odd) == {"a": "complete", "b": "complete", "c": "error", "d": "complete"}
     finally:
         harness.database.call("update remand.steps set result = '1' where name = 'a'")

@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.audit_filter import AuditFilter
-from app.domain.errors import InputInvalid
-from app.engine.operate import Who, pause_workflow, requeue_letter, retry_step
-from app.engine.queue_settings import set_queue
-from app.engine.sweeps.expire import expire
-from app.resources.audit import list_page as audited
 from remand.errors import PermanentError, RetryableError
+from remand_app.domain.audit_filter import AuditFilter
+from remand_app.domain.errors import InputInvalid
+from remand_app.engine.operate import Who, pause_workflow, requeue_letter, retry_step
+from remand_app.engine.queue_settings import set_queue
+from remand_app.engine.sweeps.expire import expire
+from remand_app.resources.audit import list_page as audited
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, shape
@@ -234,7 +234,7 @@ def test_dying_half_way_leaves_it_as_it_was(harness: Harness, monkeypatch: pytes
     workflow = submitted(harness)
     harness.advance(HOUR)
     with monkeypatch.context() as patched:
-        patched.setattr("app.engine.dead_letter_workflows.open_letters", lambda *_, **__: 1 / 0)
+        patched.setattr("remand_app.engine.dead_letter_workflows.open_letters", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             expire(harness.engine)
     check_invariants(harness.database)

@@ -8,14 +8,14 @@ from uuid import UUID
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from app.engine import dead_letters, operate
-from app.engine.fail import drain_failures
-from app.engine.operate import Who
-from app.store.database import Connection
-from app.store.failures import postpone_first
-from app.store.snapshots import read_snapshots
 from remand import PermanentError, RateLimited, RetryableError
 from remand.errors import StepTimeout
+from remand_app.engine import dead_letters, operate
+from remand_app.engine.fail import drain_failures
+from remand_app.engine.operate import Who
+from remand_app.store.database import Connection
+from remand_app.store.failures import postpone_first
+from remand_app.store.snapshots import read_snapshots
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.refusals import refusing
@@ -188,7 +188,7 @@ def test_a_missing_handler_is_a_failure_of_its_step_alone(harness: Harness) -> N
     harness.run_until_quiet()
 
     letter = harness.open_letter(workflow_id)
-    assert letter.error_class == "app.domain.errors.HandlerNotFound"
+    assert letter.error_class == "remand_app.domain.errors.HandlerNotFound"
     assert "'h'" in letter.error_message
     harness.play()
     assert harness.run_to_end(workflow_id).state == "blocked_by_failures"
@@ -219,8 +219,8 @@ def test_a_step_beyond_its_timeout_is_interrupted(harness: Harness) -> None:
 
 
 def test_a_failure_of_an_old_attempt_or_another_worker_is_refused(harness: Harness) -> None:
-    from app.engine.run import ended_badly
     from remand.failure import capture
+    from remand_app.engine.run import ended_badly
 
     harness.publish(shape("one", {"a": ()}))
     workflow_id = harness.submit("t/one")
@@ -377,7 +377,7 @@ def test_fail_fast_lets_a_running_step_end_but_starts_none_after_it(harness: Har
     [running] = harness.worker.queue.claim("run", 1)
     harness.drain()
     harness.drain_failures("never")
-    from app.store.claims import Completed
+    from remand_app.store.claims import Completed
 
     settled = harness.worker.queue.settle([Completed(running, "1")], "steps", 5)
 

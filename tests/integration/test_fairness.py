@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from app.engine import executor
-from app.store.claims import Claim
+from remand_app.engine import executor
+from remand_app.store.claims import Claim
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 

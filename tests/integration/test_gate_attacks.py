@@ -11,22 +11,22 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.breaker import DEFAULT_BREAKER, after_failures
-from app.domain.states import BreakerState
-from app.engine import breakers, operate
-from app.engine.attempt_counter import AttemptCounter
-from app.engine.breakers import Breakers, close_breaker, open_breaker, reset_breaker
-from app.engine.operate import Who
-from app.engine.pauses import pause_queue
-from app.engine.sweeps.ring import ring
-from app.store import breakers as store
-from app.store.breakers import BreakerStatus
-from app.store.claims import Completed, EndedBadly
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.workflows import lock_workflow
 from remand import PermanentError
 from remand.failure import capture
+from remand_app.domain.breaker import DEFAULT_BREAKER, after_failures
+from remand_app.domain.states import BreakerState
+from remand_app.engine import breakers, operate
+from remand_app.engine.attempt_counter import AttemptCounter
+from remand_app.engine.breakers import Breakers, close_breaker, open_breaker, reset_breaker
+from remand_app.engine.operate import Who
+from remand_app.engine.pauses import pause_queue
+from remand_app.engine.sweeps.ring import ring
+from remand_app.store import breakers as store
+from remand_app.store.breakers import BreakerStatus
+from remand_app.store.claims import Completed, EndedBadly
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.workflows import lock_workflow
 from tests.support.clock import NOON
 from tests.support.engine import Harness, settings_for
 from tests.support.shapes import always, fails, shape

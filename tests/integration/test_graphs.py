@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from app.engine.operate import Who, cancel, resolve_step, retry_step
-from app.store.claims import Completed
 from remand import PermanentError
+from remand_app.engine.operate import Who, cancel, resolve_step, retry_step
+from remand_app.store.claims import Completed
 from tests.support.engine import Harness
 from tests.support.shapes import fails, shape
 from tests.support.threads import together, values

@@ -9,16 +9,16 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.audit_filter import AuditFilter
-from app.domain.errors import GroupNotFound, IllegalMove, InputInvalid
-from app.domain.group_filter import GroupFilter
-from app.domain.states import GroupState
-from app.engine.operate import Who, give_up_letter, requeue_letter, retry_step
-from app.engine.operate import groups as verbs
-from app.resources.audit import list_page as audited
-from app.store import group_counts, group_search, groups
-from app.store.groups import Group
 from remand.errors import PermanentError
+from remand_app.domain.audit_filter import AuditFilter
+from remand_app.domain.errors import GroupNotFound, IllegalMove, InputInvalid
+from remand_app.domain.group_filter import GroupFilter
+from remand_app.domain.states import GroupState
+from remand_app.engine.operate import Who, give_up_letter, requeue_letter, retry_step
+from remand_app.engine.operate import groups as verbs
+from remand_app.resources.audit import list_page as audited
+from remand_app.store import group_counts, group_search, groups
+from remand_app.store.groups import Group
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app import healthcheck
-from app.store.worker_health import WorkerHealth, worker_health
+from remand_app import healthcheck
+from remand_app.store.worker_health import WorkerHealth, worker_health
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.shapes import shape

@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import InputInvalid, TextInvalid, ValueRefused
-from app.domain.instants import LATEST
-from app.engine.operate import Who
-from app.engine.submit import SubmitRequest, submit
-from app.store.ids import first_id_at, instant_of
+from remand_app.domain.errors import InputInvalid, TextInvalid, ValueRefused
+from remand_app.domain.instants import LATEST
+from remand_app.engine.operate import Who
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.store.ids import first_id_at, instant_of
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 

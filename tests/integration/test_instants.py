@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import InstantInvalid
-from app.domain.instants import EARLIEST, LATEST
-from app.engine.operate import Who
-from app.engine.operate.groups import set_due
-from app.store import schema
-from app.store.database import Database
 from remand.errors import PermanentError
+from remand_app.domain.errors import InstantInvalid
+from remand_app.domain.instants import EARLIEST, LATEST
+from remand_app.engine.operate import Who
+from remand_app.engine.operate.groups import set_due
+from remand_app.store import schema
+from remand_app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web

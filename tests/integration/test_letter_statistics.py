@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import threading
 
-from app.domain.group_filter import GroupFilter
-from app.engine.operate import (
+from remand.errors import PermanentError, RetryableError
+from remand_app.domain.group_filter import GroupFilter
+from remand_app.engine.operate import (
     Who,
     cancel_letter,
     claim_letter,
@@ -14,9 +15,8 @@ from app.engine.operate import (
     requeue_letter,
     resolve_letter,
 )
-from app.engine.statistics import statistics
-from app.store import group_counts, group_search
-from remand.errors import PermanentError, RetryableError
+from remand_app.engine.statistics import statistics
+from remand_app.store import group_counts, group_search
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 

@@ -8,12 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import BadInput, IllegalMove, InputInvalid
-from app.engine import operate
-from app.engine.operate import Who
-from app.resources import audit
-from app.store import dead_letters
 from remand.errors import PermanentError
+from remand_app.domain.errors import BadInput, IllegalMove, InputInvalid
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
+from remand_app.resources import audit
+from remand_app.store import dead_letters
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, fails, shape

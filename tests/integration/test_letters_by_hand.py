@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.audit_filter import AuditFilter
-from app.domain.errors import IllegalMove, InputInvalid
-from app.engine.operate import Who, cancel, pause_workflow, requeue_letter
-from app.engine.operate.open_by_hand import open_dead_letter
-from app.resources.audit import list_page as audited
 from remand.errors import PermanentError
+from remand_app.domain.audit_filter import AuditFilter
+from remand_app.domain.errors import IllegalMove, InputInvalid
+from remand_app.engine.operate import Who, cancel, pause_workflow, requeue_letter
+from remand_app.engine.operate.open_by_hand import open_dead_letter
+from remand_app.resources.audit import list_page as audited
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, shape

@@ -11,15 +11,15 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from app.engine import operate
-from app.engine.operate import Who
-from app.engine.sweeps.expire import expire
-from app.store import operator_moves
-from app.store.claims import Completed, EndedBadly
-from app.store.database import Database
-from app.store.workflows import lock_workflow
 from remand.errors import PermanentError
 from remand.failure import capture
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
+from remand_app.engine.sweeps.expire import expire
+from remand_app.store import operator_moves
+from remand_app.store.claims import Completed, EndedBadly
+from remand_app.store.database import Database
+from remand_app.store.workflows import lock_workflow
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 from tests.support.waiting import eventually

@@ -14,10 +14,10 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from app.domain.access import Permission
-from app.engine.sweeps.requeue import requeue
-from app.telemetry import configure_logging
 from remand import PermanentError
+from remand_app.domain.access import Permission
+from remand_app.engine.sweeps.requeue import requeue
+from remand_app.telemetry import configure_logging
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, fails, shape
 from tests.support.web import Web

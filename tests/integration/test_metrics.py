@@ -8,31 +8,31 @@ from typing import Any
 
 import pytest
 
-from app.domain.access import Permission
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.errors import DatabaseUnreachable
-from app.engine import archive, redrive
-from app.engine.breakers import open_breaker
-from app.engine.last_look import LastLook
-from app.engine.operate import Who, claim_letter, give_up_letter, requeue_letter, resolve_letter
-from app.engine.operate import groups as group_verbs
-from app.engine.pauses import pause_queue
-from app.engine.site_metrics import KEPT_SECONDS, look
-from app.engine.sweeps.rescue import rescue
-from app.engine.sweeps.runs import Sweep, SweepRuns
-from app.engine.sweeps.stale import stale
-from app.server import create
-from app.store import group_search
-from app.store import partitions as stored
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.tables import PARTITIONED
-from app.telemetry import metrics as m
-from app.telemetry import metrics_buffer
-from app.telemetry.exposition import Exposed, written
-from app.telemetry.metrics_buffer import Series
-from beat_schedule import BEAT_SCHEDULE
 from remand import PermanentError, RetryableError
+from remand_app.beat_schedule import BEAT_SCHEDULE
+from remand_app.domain.access import Permission
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.errors import DatabaseUnreachable
+from remand_app.engine import archive, redrive
+from remand_app.engine.breakers import open_breaker
+from remand_app.engine.last_look import LastLook
+from remand_app.engine.operate import Who, claim_letter, give_up_letter, requeue_letter, resolve_letter
+from remand_app.engine.operate import groups as group_verbs
+from remand_app.engine.pauses import pause_queue
+from remand_app.engine.site_metrics import KEPT_SECONDS, look
+from remand_app.engine.sweeps.rescue import rescue
+from remand_app.engine.sweeps.runs import Sweep, SweepRuns
+from remand_app.engine.sweeps.stale import stale
+from remand_app.server import create
+from remand_app.store import group_search
+from remand_app.store import partitions as stored
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.tables import PARTITIONED
+from remand_app.telemetry import metrics as m
+from remand_app.telemetry import metrics_buffer
+from remand_app.telemetry.exposition import Exposed, written
+from remand_app.telemetry.metrics_buffer import Series
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, make_engine, settings_for
 from tests.support.numbers import Numbers

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
 from tests.support.pages import commands
 from tests.support.web import Web
 

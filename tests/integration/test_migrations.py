@@ -12,14 +12,14 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.domain.errors import Busy, DatabaseUnreachable, SchemaTooNew
-from app.store import schema
-from app.store.database import Database
-from migrations import plan as plans
-from migrations import runner
-from migrations.order import is_before, revisions, way
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.domain.errors import Busy, DatabaseUnreachable, SchemaTooNew
+from remand_app.store import schema
+from remand_app.store.database import Database
+from remand_migrations import plan as plans
+from remand_migrations import runner
+from remand_migrations.order import is_before, revisions, way
 from tests.support.rehearsed import COLUMNS, INDEX, PLACES
 from tests.support.waiting import eventually
 
@@ -108,7 +108,7 @@ def test_what_a_kill_leaves_is_gone_on_with(unmigrated: Database, monkeypatch: p
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("migrations.revision.Revision.upgrade", killed)
+        patch.setattr("remand_migrations.revision.Revision.upgrade", killed)
         patch.setattr(MODULES["0003"]._revision.__class__, "_change", killed)
         with pytest.raises(KeyboardInterrupt):
             schema.migrate(unmigrated)

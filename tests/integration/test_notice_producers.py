@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from app.domain.notifications import NotificationKind
-from app.engine.breakers import close_breaker, open_breaker
-from app.engine.operate import Who, groups
-from app.engine.sweeps.expire import expire
-from app.engine.sweeps.notify import tell_failing, tell_growth
-from app.store import group_counts, group_search
-from app.store.database import Database
 from remand.errors import PermanentError
+from remand_app.domain.notifications import NotificationKind
+from remand_app.engine.breakers import close_breaker, open_breaker
+from remand_app.engine.operate import Who, groups
+from remand_app.engine.sweeps.expire import expire
+from remand_app.engine.sweeps.notify import tell_failing, tell_growth
+from remand_app.store import group_counts, group_search
+from remand_app.store.database import Database
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants
 from tests.support.shapes import shape
@@ -108,7 +108,7 @@ def test_a_cause_that_comes_back_is_told_each_time(harness: Harness, database: D
         [group] = group_search.list_page(database).items
         for letter in database.call("select workflow_id from remand.dead_letters where status = 'pending'"):
             harness.database.call("select 1")
-            from app.engine.operate import cancel
+            from remand_app.engine.operate import cancel
 
             cancel(harness.engine, letter[0], Who("grace", "over"))
         groups.resolve_group(harness.engine, group.id, Who("grace", "their key was renewed"))

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.config import Settings
-from app.domain.notifications import Notice, NotificationKind
-from app.engine.enqueue_notifications import enqueue, enqueue_many
-from app.store.database import Database
+from remand_app.config import Settings
+from remand_app.domain.notifications import Notice, NotificationKind
+from remand_app.engine.enqueue_notifications import enqueue, enqueue_many
+from remand_app.store.database import Database
 from tests.support.engine import Harness, settings_for
 
 URL = "https://example.test/hook/path-that-is-a-secret"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.config.notify import NotifySettings
-from app.domain.notifications import DEFAULT_KINDS, Notice, NotificationKind
-from app.engine.enqueue_notifications import enqueue_many
-from app.engine.sweeps.notify import notify
-from app.store.database import Database
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.config.notify import NotifySettings
+from remand_app.domain.notifications import DEFAULT_KINDS, Notice, NotificationKind
+from remand_app.engine.enqueue_notifications import enqueue_many
+from remand_app.engine.sweeps.notify import notify
+from remand_app.store.database import Database
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.pages import ROOT, code, commands

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from app.config.notify import NotifyTarget
-from app.domain.notifications import Notice, NotificationKind
-from app.domain.webhook_answers import Delivered, Outcome, TryAgain
-from app.engine.enqueue_notifications import enqueue_many
-from app.engine.notification_delivery import claim, deliver
-from app.engine.sweeps.notify import NotifyResult, notify
-from app.engine.webhook import post
-from app.store.database import Database
+from remand_app.config.notify import NotifyTarget
+from remand_app.domain.notifications import Notice, NotificationKind
+from remand_app.domain.webhook_answers import Delivered, Outcome, TryAgain
+from remand_app.engine.enqueue_notifications import enqueue_many
+from remand_app.engine.notification_delivery import claim, deliver
+from remand_app.engine.sweeps.notify import NotifyResult, notify
+from remand_app.engine.webhook import post
+from remand_app.store.database import Database
 from tests.support.engine import Harness, settings_for
 from tests.support.receiver import SECRET_PATH, Answer, Receiver, receiver
 

@@ -11,20 +11,20 @@ from uuid import UUID
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.domain.access import Role
-from app.domain.errors import IllegalMove, InputInvalid, NotificationNotFound, TargetNotFound
-from app.domain.notifications import DeliveryState, Notice, NotificationKind
-from app.domain.webhook_answers import Delivered, TryAgain
-from app.engine import notification_targets
-from app.engine.enqueue_notifications import enqueue_many
-from app.engine.operate import Who
-from app.engine.sweeps.notify import notify
-from app.resources import notifications
-from app.store import notification_lists
-from app.store.database import Database
-from app.store.ids import new_id
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.domain.access import Role
+from remand_app.domain.errors import IllegalMove, InputInvalid, NotificationNotFound, TargetNotFound
+from remand_app.domain.notifications import DeliveryState, Notice, NotificationKind
+from remand_app.domain.webhook_answers import Delivered, TryAgain
+from remand_app.engine import notification_targets
+from remand_app.engine.enqueue_notifications import enqueue_many
+from remand_app.engine.operate import Who
+from remand_app.engine.sweeps.notify import notify
+from remand_app.resources import notifications
+from remand_app.store import notification_lists
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.receiver import SECRET_PATH, Answer, Receiver, receiver

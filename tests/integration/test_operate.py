@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import (
+from remand import PermanentError
+from remand_app.domain.errors import (
     BadInput,
     DeadLetterNotFound,
     IllegalMove,
@@ -15,14 +16,13 @@ from app.domain.errors import (
     StepNotFound,
     WorkflowNotFound,
 )
-from app.domain.states import StepState
-from app.engine import operate
-from app.engine.operate import Decided, Who
-from app.store import dead_letters
-from app.store.claims import Completed
-from app.store.ids import new_id
-from app.store.workflows import lock_workflow
-from remand import PermanentError
+from remand_app.domain.states import StepState
+from remand_app.engine import operate
+from remand_app.engine.operate import Decided, Who
+from remand_app.store import dead_letters
+from remand_app.store.claims import Completed
+from remand_app.store.ids import new_id
+from remand_app.store.workflows import lock_workflow
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, fails, shape

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.engine.sweeps.rescue import rescue
-from app.store.claims import Completed
-from app.store.workflows import lock_workflow
+from remand_app.engine.sweeps.rescue import rescue
+from remand_app.store.claims import Completed
+from remand_app.store.workflows import lock_workflow
 from tests.support.engine import Harness
 from tests.support.refusals import refusing
 from tests.support.shapes import shape

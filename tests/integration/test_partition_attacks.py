@@ -11,17 +11,17 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import Busy, DatabaseUnreachable
-from app.domain.partitions import Period
-from app.engine.partitions import faults
-from app.engine.sweeps import partitions as sweep_module
-from app.engine.sweeps.partitions import partitions
-from app.store import new_periods
-from app.store import partitions as stored
-from app.store.database import Database
-from app.store.ids import first_id_at, new_id
-from app.store.new_periods import Made, Patience, TooMuch, make_period
-from app.store.tables import PARTITIONED
+from remand_app.domain.errors import Busy, DatabaseUnreachable
+from remand_app.domain.partitions import Period
+from remand_app.engine.partitions import faults
+from remand_app.engine.sweeps import partitions as sweep_module
+from remand_app.engine.sweeps.partitions import partitions
+from remand_app.store import new_periods
+from remand_app.store import partitions as stored
+from remand_app.store.database import Database
+from remand_app.store.ids import first_id_at, new_id
+from remand_app.store.new_periods import Made, Patience, TooMuch, make_period
+from remand_app.store.tables import PARTITIONED
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants

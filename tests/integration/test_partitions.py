@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from app.domain.partitions import Interval, whole_period
-from app.store import partitions as stored
-from app.store.database import Database
-from app.store.tables import PARTITIONED
+from remand_app.domain.partitions import Interval, whole_period
+from remand_app.store import partitions as stored
+from remand_app.store.database import Database
+from remand_app.store.tables import PARTITIONED
 
 
 def test_a_new_database_has_the_month_of_now_and_two_more(database: Database) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.domain import partition_check
-from app.engine.partitions import faults
-from app.engine.sweeps.partitions import partitions
-from app.store import partitions as stored
-from app.store.database import Database
-from app.store.new_periods import Patience
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.domain import partition_check
+from remand_app.engine.partitions import faults
+from remand_app.engine.sweeps.partitions import partitions
+from remand_app.store import partitions as stored
+from remand_app.store.database import Database
+from remand_app.store.new_periods import Patience
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.pages import ROOT, code, commands

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.errors import InputInvalid, QueueNotFound
-from app.domain.queues import COMMANDS, MAINTENANCE
-from app.engine.pauses import pause_queue, resume_queue
-from app.store.pauses import pauses
+from remand_app.domain.errors import InputInvalid, QueueNotFound
+from remand_app.domain.queues import COMMANDS, MAINTENANCE
+from remand_app.engine.pauses import pause_queue, resume_queue
+from remand_app.store.pauses import pauses
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, always, shape
 

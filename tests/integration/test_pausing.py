@@ -9,15 +9,15 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import IllegalMove, TemplateNotFound
-from app.engine import operate
-from app.engine.operate import Who
-from app.engine.submit import SubmitRequest, submit
-from app.resources import audit
-from app.store import pauses
-from app.store.claims import Completed
-from app.store.workflows import moves_of
 from remand.errors import PermanentError
+from remand_app.domain.errors import IllegalMove, TemplateNotFound
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.resources import audit
+from remand_app.store import pauses
+from remand_app.store.claims import Completed
+from remand_app.store.workflows import moves_of
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, fails, shape

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.store.database import Database
+from remand_app.store.database import Database
 
 # A trigger's function is checked on each table it is run for, with the transition tables of all its triggers.
 _CHECK = """

@@ -9,11 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import IllegalMove
-from app.engine import operate
-from app.engine.engine import Engine
-from app.engine.operate import Who, preview
 from remand.errors import PermanentError
+from remand_app.domain.errors import IllegalMove
+from remand_app.engine import operate
+from remand_app.engine.engine import Engine
+from remand_app.engine.operate import Who, preview
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

@@ -7,18 +7,18 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.errors import DeadLetterNotFound, GroupNotFound
-from app.engine import redrive
-from app.engine.operate import Who, give_up_letter, note_letter, requeue_letter
-from app.engine.operate.groups import claim_group, note_group, resolve_group
-from app.engine.redrive import Options
-from app.engine.statistics import statistics
-from app.engine.sweeps.prune import Pruned, outlook, prune
-from app.engine.sweeps.redrive import redrive as sweep_redrive
-from app.store import dead_letters, groups
-from app.store.database import Database
 from remand.errors import PermanentError
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.errors import DeadLetterNotFound, GroupNotFound
+from remand_app.engine import redrive
+from remand_app.engine.operate import Who, give_up_letter, note_letter, requeue_letter
+from remand_app.engine.operate.groups import claim_group, note_group, resolve_group
+from remand_app.engine.redrive import Options
+from remand_app.engine.statistics import statistics
+from remand_app.engine.sweeps.prune import Pruned, outlook, prune
+from remand_app.engine.sweeps.redrive import redrive as sweep_redrive
+from remand_app.store import dead_letters, groups
+from remand_app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, shape

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.engine import operate, redrive
-from app.engine.breakers import open_breaker
-from app.engine.operate import Who, groups
-from app.engine.pauses import pause_queue
-from app.engine.redrive import Options
-from app.engine.sweeps.redrive import redrive as sweep
-from app.store import change_mark
 from remand.errors import PermanentError
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.engine import operate, redrive
+from remand_app.engine.breakers import open_breaker
+from remand_app.engine.operate import Who, groups
+from remand_app.engine.pauses import pause_queue
+from remand_app.engine.redrive import Options
+from remand_app.engine.sweeps.redrive import redrive as sweep
+from remand_app.store import change_mark
 from tests.support.engine import Harness
 from tests.support.shapes import HANDLER, always, shape
 

@@ -10,17 +10,17 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from app.domain.errors import Busy, IllegalMove
-from app.engine import operate
-from app.engine.fail import drain_failures
-from app.engine.operate import Who, cancel_letter, requeue_letter, resolve_step, retry_step
-from app.engine.submit import SubmitRequest, submit
-from app.engine.sweeps.partitions import partitions
-from app.store.claims import Completed
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.workflows import lock_workflow
 from remand import PermanentError
+from remand_app.domain.errors import Busy, IllegalMove
+from remand_app.engine import operate
+from remand_app.engine.fail import drain_failures
+from remand_app.engine.operate import Who, cancel_letter, requeue_letter, resolve_step, retry_step
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.engine.sweeps.partitions import partitions
+from remand_app.store.claims import Completed
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.workflows import lock_workflow
 from tests.support.clock import NOON
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape

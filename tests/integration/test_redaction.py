@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.domain.access import Role
-from app.engine import operate
-from app.engine.operate import Who
-from app.telemetry import configure_logging
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.domain.access import Role
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
+from remand_app.telemetry import configure_logging
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, shape
 from tests.support.web import ROUTES, Web

@@ -8,16 +8,16 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.errors import IllegalMove, InputInvalid, RedriveNotFound, Unfiltered
-from app.domain.redrive import Redrive, RedriveVerb
-from app.engine import redrive
-from app.engine.operate import Who, claim_letter, requeue_letter, resolve_letter
-from app.engine.redrive import Options, Plan
-from app.engine.sweeps.redrive import redrive as sweep
-from app.resources import audit
-from app.store.ids import new_id
 from remand import PermanentError
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.errors import IllegalMove, InputInvalid, RedriveNotFound, Unfiltered
+from remand_app.domain.redrive import Redrive, RedriveVerb
+from remand_app.engine import redrive
+from remand_app.engine.operate import Who, claim_letter, requeue_letter, resolve_letter
+from remand_app.engine.redrive import Options, Plan
+from remand_app.engine.sweeps.redrive import redrive as sweep
+from remand_app.resources import audit
+from remand_app.store.ids import new_id
 from tests.support.engine import Harness, make_engine
 from tests.support.invariants import check_invariants
 from tests.support.shapes import shape
@@ -311,7 +311,7 @@ def test_outcomes_of_the_rest_are_followed(shop: Shop) -> None:
 
 
 def test_a_workflow_cancelled_on_the_way_counts_as_failed(shop: Shop) -> None:
-    from app.engine.operate import cancel
+    from remand_app.engine.operate import cancel
 
     shop.fail(1)
     redrive_id = shop.start()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.errors import Busy
-from app.domain.redrive import RedriveVerb
-from app.engine.redrive import act
-from app.engine.sweeps.redrive import redrive as sweep
+from remand_app.domain.errors import Busy
+from remand_app.domain.redrive import RedriveVerb
+from remand_app.engine.redrive import act
+from remand_app.engine.sweeps.redrive import redrive as sweep
 from tests.integration.test_api_redrives import ask, client, fail, harness, plan
 from tests.support.invariants import check_invariants
 

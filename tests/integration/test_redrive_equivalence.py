@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from app.engine.operate import Who, claim_letter, requeue_letter
-from app.store import redrive_items
-from app.store.database import Database
 from remand import PermanentError
+from remand_app.engine.operate import Who, claim_letter, requeue_letter
+from remand_app.store import redrive_items
+from remand_app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

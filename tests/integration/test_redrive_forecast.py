@@ -7,16 +7,16 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.redrive import RedriveVerb
-from app.engine import operate, redrive
-from app.engine.breakers import open_breaker
-from app.engine.operate import Who, claim_letter, requeue_letter
-from app.engine.pauses import pause_queue
-from app.engine.redrive import Forecast, ForecastCheck, Options, outlook
-from app.engine.redrive import run as running
-from app.engine.sweeps.redrive import redrive as sweep
 from remand import PermanentError
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.redrive import RedriveVerb
+from remand_app.engine import operate, redrive
+from remand_app.engine.breakers import open_breaker
+from remand_app.engine.operate import Who, claim_letter, requeue_letter
+from remand_app.engine.pauses import pause_queue
+from remand_app.engine.redrive import Forecast, ForecastCheck, Options, outlook
+from remand_app.engine.redrive import run as running
+from remand_app.engine.sweeps.redrive import redrive as sweep
 from tests.support.engine import Harness, make_engine
 from tests.support.shapes import always, shape
 

@@ -12,17 +12,17 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.errors import IllegalMove
-from app.domain.redrive import RedriveVerb, pace
-from app.engine import operate, redrive
-from app.engine.operate import Who, requeue_letter
-from app.engine.redrive import Options
-from app.engine.redrive import run as running
-from app.engine.redrive.run import advance
-from app.engine.sweeps.redrive import redrive as sweep
-from app.store import redrives
 from remand import PermanentError
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.errors import IllegalMove
+from remand_app.domain.redrive import RedriveVerb, pace
+from remand_app.engine import operate, redrive
+from remand_app.engine.operate import Who, requeue_letter
+from remand_app.engine.redrive import Options
+from remand_app.engine.redrive import run as running
+from remand_app.engine.redrive.run import advance
+from remand_app.engine.sweeps.redrive import redrive as sweep
+from remand_app.store import redrives
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

@@ -8,15 +8,15 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.redrive import RedriveState
-from app.engine import redrive
-from app.engine.breakers import close_breaker, open_breaker
-from app.engine.operate import Who
-from app.engine.pauses import pause_queue
-from app.engine.redrive import Options, Wait
-from app.engine.sweeps.redrive import redrive as sweep
 from remand import PermanentError
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.redrive import RedriveState
+from remand_app.engine import redrive
+from remand_app.engine.breakers import close_breaker, open_breaker
+from remand_app.engine.operate import Who
+from remand_app.engine.pauses import pause_queue
+from remand_app.engine.redrive import Options, Wait
+from remand_app.engine.sweeps.redrive import redrive as sweep
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 

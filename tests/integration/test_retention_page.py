@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.config.retention import RetentionSettings
-from app.domain.states import DeadLetterStatus
-from app.engine.operate import Who, give_up_letter
-from app.engine.sweeps import prune as sweep_module
-from app.engine.sweeps.prune import prune
-from app.store.pruning import PRUNED
+import remand_app.cli.main  # noqa: F401 - registers the commands
 from remand.errors import PermanentError
+from remand_app.cli.invoke import run
+from remand_app.config.retention import RetentionSettings
+from remand_app.domain.states import DeadLetterStatus
+from remand_app.engine.operate import Who, give_up_letter
+from remand_app.engine.sweeps import prune as sweep_module
+from remand_app.engine.sweeps.prune import prune
+from remand_app.store.pruning import PRUNED
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.pages import ROOT, code, commands

@@ -19,11 +19,11 @@ import pytest
 import sqlalchemy as sa
 from celery.exceptions import MaxRetriesExceededError
 
-from app.engine import operate
-from app.engine.fail import drain_failures
-from app.engine.operate import Who
-from app.engine.retry_budgets import forget_traffic
 from remand import RateLimited
+from remand_app.engine import operate
+from remand_app.engine.fail import drain_failures
+from remand_app.engine.operate import Who
+from remand_app.engine.retry_budgets import forget_traffic
 from tests.support.engine import Harness
 from tests.support.shapes import always, fails, shape
 from tests.support.threads import together, values

@@ -13,19 +13,19 @@ import psycopg2
 import pytest
 from sqlalchemy.engine import make_url
 
-from app.domain.errors import DatabaseReadOnly, RightMissing
-from app.engine.sweeps.expire import expire
-from app.engine.sweeps.never_ready import stalled
-from app.engine.sweeps.prune import prune
-from app.engine.sweeps.redrive import redrive
-from app.engine.sweeps.requeue import requeue
-from app.engine.sweeps.rescue import rescue
-from app.engine.sweeps.ring import ring
-from app.engine.sweeps.stale import stale
-from app.store import schema
-from app.store.database import Database
-from app.store.workers import Incarnation, WorkerHeartbeat
 from remand.errors import PermanentError
+from remand_app.domain.errors import DatabaseReadOnly, RightMissing
+from remand_app.engine.sweeps.expire import expire
+from remand_app.engine.sweeps.never_ready import stalled
+from remand_app.engine.sweeps.prune import prune
+from remand_app.engine.sweeps.redrive import redrive
+from remand_app.engine.sweeps.requeue import requeue
+from remand_app.engine.sweeps.rescue import rescue
+from remand_app.engine.sweeps.ring import ring
+from remand_app.engine.sweeps.stale import stale
+from remand_app.store import schema
+from remand_app.store.database import Database
+from remand_app.store.workers import Incarnation, WorkerHeartbeat
 from tests.support.databases import Cluster, str_of
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape

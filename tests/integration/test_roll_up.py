@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.domain.states import StepState
-from app.domain.transitions import is_legal
-from app.store.database import Database
-from app.store.ids import new_id
+from remand_app.domain.states import StepState
+from remand_app.domain.transitions import is_legal
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
 from tests.support.engine import Harness
 from tests.support.invariants import PHASE_OF
 from tests.support.shapes import shape

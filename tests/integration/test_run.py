@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from app.domain.errors import DatabaseUnreachable
-from app.engine.leases import lease_slack
-from app.engine.process_table import ProcessTable
-from app.engine.run import Abandoned, Runner
-from app.engine.soft_timeout import SoftTimeout
-from app.store.claims import Claim, Completed, EndedBadly
-from app.store.run_queue import RunQueue
 from remand import StepTimeout
 from remand.rules import BOOK
+from remand_app.domain.errors import DatabaseUnreachable
+from remand_app.engine.leases import lease_slack
+from remand_app.engine.process_table import ProcessTable
+from remand_app.engine.run import Abandoned, Runner
+from remand_app.engine.soft_timeout import SoftTimeout
+from remand_app.store.claims import Claim, Completed, EndedBadly
+from remand_app.store.run_queue import RunQueue
 from tests.support.engine import Harness
 from tests.support.shapes import HANDLER, shape
 

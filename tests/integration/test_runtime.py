@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from app.config import Settings, load_settings
-from app.domain.errors import ConfigInvalid, HandlerNotFound, SchemaMissing
-from app.engine.fail import drain_failures
-from app.engine.submit import SubmitRequest, submit
-from app.engine.sweeps.rescue import rescue
-from app.engine.sweeps.ring import ring
-from app.runtime import Runtime, import_handlers
-from app.store import workflows
-from app.store.ids import new_id
 from remand import PermanentError
 from remand.handler import Handlers
+from remand_app.config import Settings, load_settings
+from remand_app.domain.errors import ConfigInvalid, HandlerNotFound, SchemaMissing
+from remand_app.engine.fail import drain_failures
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.engine.sweeps.rescue import rescue
+from remand_app.engine.sweeps.ring import ring
+from remand_app.runtime import Runtime, import_handlers
+from remand_app.store import workflows
+from remand_app.store.ids import new_id
 from tests.support.engine import publish
 from tests.support.letters import list_letters
 from tests.support.shapes import CHAIN, HANDLER, shape
@@ -108,7 +108,7 @@ def test_handler_modules_are_imported_or_named(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize(
-    "module", ["workers.steps", "app", "beat_schedule", "remand.client", "migrations.env"]
+    "module", ["remand_workers.steps", "remand_app", "remand.client", "remand_migrations.env"]
 )
 def test_a_module_of_our_own_is_refused_as_one_with_handlers(module: str) -> None:
     with pytest.raises(HandlerNotFound, match=module.partition(".")[0]) as caught:

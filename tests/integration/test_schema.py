@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.domain.errors import DatabaseUnreachable, SchemaMissing, SchemaTooNew, SchemaTooOld
-from app.store import schema
-from app.store.database import Database
+from remand_app.domain.errors import DatabaseUnreachable, SchemaMissing, SchemaTooNew, SchemaTooOld
+from remand_app.store import schema
+from remand_app.store.database import Database
 from tests.support.databases import Cluster
 
 

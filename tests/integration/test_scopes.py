@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.access import Permission, Role
-from app.engine import breakers
 from remand.errors import PermanentError
+from remand_app.domain.access import Permission, Role
+from remand_app.engine import breakers
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web

@@ -11,15 +11,15 @@ import psycopg2
 import psycopg2.extensions
 import pytest
 
-from app.store.database import Database
 from remand.errors import PermanentError
+from remand_app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 
 WORDS = sorted(
     {
         word
-        for path in (Path(__file__).parents[2] / "app/store/sql").glob("*.sql")
+        for path in (Path(__file__).parents[2] / "app/remand_app/store/sql").glob("*.sql")
         for word in re.findall(r"\b([a-z_][a-z0-9_]+)\(", path.read_text())
     }
 )

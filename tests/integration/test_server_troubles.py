@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from app.store import schema
-from app.store.database import Database
+from remand_app.store import schema
+from remand_app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.own_servers import OwnPostgres, SmallDiskPostgres, Standby

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.engine import set_aside as engine
-from app.engine.operate import Who, requeue_letter, resolve_step
-from app.engine.set_aside import Unread
-from app.store.dead_letters import find_dead_letter
-from app.store.workflows import find_workflow
+from remand_app.engine import set_aside as engine
+from remand_app.engine.operate import Who, requeue_letter, resolve_step
+from remand_app.engine.set_aside import Unread
+from remand_app.store.dead_letters import find_dead_letter
+from remand_app.store.workflows import find_workflow
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.web import Web

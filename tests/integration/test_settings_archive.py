@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from app.domain.archive import Way
-from app.domain.errors import NotExported
-from app.engine.archive import plan, run
-from app.engine.archive_export import drop
-from app.engine.sweeps.archive import archive
-from app.store import archive_moves
-from app.store import archive_runs as books
-from app.store.database import Database
+from remand_app.domain.archive import Way
+from remand_app.domain.errors import NotExported
+from remand_app.engine.archive import plan, run
+from remand_app.engine.archive_export import drop
+from remand_app.engine.sweeps.archive import archive
+from remand_app.store import archive_moves
+from remand_app.store import archive_runs as books
+from remand_app.store.database import Database
 from tests.integration.test_archive import DUE, MAY, WHO, ended, in_may, rows, submitted
 from tests.support.engine import Harness
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from celery.worker.control import Panel
 
-from app.config import load_settings
-from app.domain.commands import check_command
-from app.domain.errors import NotSignedIn
-from workers.guarded import handlers
+from remand_app.config import load_settings
+from remand_app.domain.commands import check_command
+from remand_app.domain.errors import NotSignedIn
+from remand_workers.guarded import handlers
 
 
 def served(access: str | None) -> set[str]:

@@ -22,51 +22,51 @@ import anyio.to_thread
 import pytest
 import structlog
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.bell import CeleryBell
-from app.cli.dashboard_address import base_url
-from app.cli.invoke import run
-from app.config import Settings
-from app.connections import LateBell, with_urls
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.errors import BrokerUnreachable, ConfigInvalid, InputTooLarge, TemplateNotFound
-from app.domain.notifications import Notice, NotificationKind
-from app.domain.queues import BUILT_IN
-from app.domain.webhook_answers import TryAgain
-from app.engine import redrive
-from app.engine.attempt_counter import AttemptCounter
-from app.engine.breakers import Breakers
-from app.engine.enqueue_notifications import enqueue
-from app.engine.executor import Executor
-from app.engine.operate import Who
-from app.engine.process_table import ProcessTable
-from app.engine.redrive.run import advance
-from app.engine.routing import Routing
-from app.engine.statistics import statistics
-from app.engine.submit import SubmitRequest, submit
-from app.engine.sweeps.notify import notify
-from app.engine.sweeps.partitions import partitions
-from app.engine.sweeps.requeue import requeue
-from app.runtime import Runtime
-from app.server import _uvicorn
-from app.store import breakers
-from app.store.breakers import BreakerStatus
-from app.store.claims import Claim
-from app.store.database import Database
-from app.store.dead_letter_search import triage_page
-from app.store.ids import new_id
-from app.store.workers import Incarnation, WorkerHeartbeat
-from app.store.workers import listed as registered
-from app.telemetry import log
-from beat_schedule import SWEEPS
+import remand_app.cli.main  # noqa: F401 - registers the commands
 from remand import PermanentError, RateLimited, RetryableError
 from remand.handler import registry
+from remand_app.beat_schedule import SWEEPS
+from remand_app.bell import CeleryBell
+from remand_app.cli.dashboard_address import base_url
+from remand_app.cli.invoke import run
+from remand_app.config import Settings
+from remand_app.connections import LateBell, with_urls
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.errors import BrokerUnreachable, ConfigInvalid, InputTooLarge, TemplateNotFound
+from remand_app.domain.notifications import Notice, NotificationKind
+from remand_app.domain.queues import BUILT_IN
+from remand_app.domain.webhook_answers import TryAgain
+from remand_app.engine import redrive
+from remand_app.engine.attempt_counter import AttemptCounter
+from remand_app.engine.breakers import Breakers
+from remand_app.engine.enqueue_notifications import enqueue
+from remand_app.engine.executor import Executor
+from remand_app.engine.operate import Who
+from remand_app.engine.process_table import ProcessTable
+from remand_app.engine.redrive.run import advance
+from remand_app.engine.routing import Routing
+from remand_app.engine.statistics import statistics
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.engine.sweeps.notify import notify
+from remand_app.engine.sweeps.partitions import partitions
+from remand_app.engine.sweeps.requeue import requeue
+from remand_app.runtime import Runtime
+from remand_app.server import _uvicorn
+from remand_app.store import breakers
+from remand_app.store.breakers import BreakerStatus
+from remand_app.store.claims import Claim
+from remand_app.store.database import Database
+from remand_app.store.dead_letter_search import triage_page
+from remand_app.store.ids import new_id
+from remand_app.store.workers import Incarnation, WorkerHeartbeat
+from remand_app.store.workers import listed as registered
+from remand_app.telemetry import log
+from remand_workers import heartbeat, process
+from remand_workers.celery import _log_our_way, make_app
 from tests.support.deaf import Deaf
 from tests.support.engine import Harness, publish
 from tests.support.shapes import CHAIN, always, shape
 from tests.support.web import InProcess, Web, sign_in
-from workers import heartbeat, process
-from workers.celery import _log_our_way, make_app
 
 pytestmark = pytest.mark.once
 
@@ -534,7 +534,7 @@ def test_redact_keys_are_what_is_masked_in_logs(logged: Any) -> None:
 
 
 def test_flower_steps_is_whether_workers_show_steps_in_flower(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workers import process
+    from remand_workers import process
 
     audiences = []
     for flower_steps in (False, True):
@@ -549,7 +549,7 @@ def test_traces_is_whether_submits_and_attempts_are_told(
     own_database_url: str, monkeypatch: pytest.MonkeyPatch, told: bool
 ) -> None:
     started: list[str] = []
-    monkeypatch.setattr("app.telemetry.traces.start", lambda: started.append("traces"))
+    monkeypatch.setattr("remand_app.telemetry.traces.start", lambda: started.append("traces"))
     Runtime(Settings(database_url=own_database_url, traces=told)).database.dispose()
     assert started == ["traces"] * told
 

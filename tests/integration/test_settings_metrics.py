@@ -9,10 +9,10 @@ from urllib.request import urlopen
 import pytest
 from celery.utils.dispatch import Signal
 
-from app.config import Settings
-from app.embedded.stack import free_port
-from app.telemetry import metrics_buffer
-from workers import metrics
+from remand_app.config import Settings
+from remand_app.embedded.stack import free_port
+from remand_app.telemetry import metrics_buffer
+from remand_workers import metrics
 
 SIGNALS = ("worker_init", "worker_process_init", "worker_ready", "task_postrun", "worker_process_shutdown",
            "worker_shutdown")  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.engine.sweeps.prune import prune
-from app.store.ids import new_id
+from remand_app.engine.sweeps.prune import prune
+from remand_app.store.ids import new_id
 from tests.support.engine import Harness
 
 HarnessWith = Callable[..., Harness]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.staleness import Health
-from app.engine.sweeps.stale import StaleResult
-from app.store import staleness
+from remand_app.domain.staleness import Health
+from remand_app.engine.sweeps.stale import StaleResult
+from remand_app.store import staleness
 from tests.integration.test_stale import DAY, HALF_HOUR, far, flood, standing, sweep
 from tests.support.engine import Harness
 from tests.support.shapes import shape

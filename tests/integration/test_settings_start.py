@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 import structlog
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.config import Settings
-from app.domain.errors import BrokerUnreachable, DatabaseUnreachable
-from app.engine.startup import await_broker, await_database, patiently
-from app.runtime import Runtime
-from app.store import database
-from app.store.database import Database
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.config import Settings
+from remand_app.domain.errors import BrokerUnreachable, DatabaseUnreachable
+from remand_app.engine.startup import await_broker, await_database, patiently
+from remand_app.runtime import Runtime
+from remand_app.store import database
+from remand_app.store.database import Database
+from remand_workers import heartbeat, process
 from tests.support.bell import RecordingBell
 from tests.support.databases import Cluster
 from tests.support.link import Link
 from tests.support.shapes import shape
-from workers import heartbeat, process
 
 PROGRAMS = (["migrate"], ["worker"], ["serve"])
 NOBODY = "postgresql://u:hush@127.0.0.1:1/x"

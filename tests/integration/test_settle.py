@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import ValueRefused
-from app.engine.operate import Who, cancel, resolve_step
-from app.store.claims import Claim, Completed
-from app.store.ids import new_id
-from app.store.run_queue import RunQueue
-from app.store.workflows import lock_workflow
 from remand.handler import StepContext
+from remand_app.domain.errors import ValueRefused
+from remand_app.engine.operate import Who, cancel, resolve_step
+from remand_app.store.claims import Claim, Completed
+from remand_app.store.ids import new_id
+from remand_app.store.run_queue import RunQueue
+from remand_app.store.workflows import lock_workflow
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, DIAMOND, shape

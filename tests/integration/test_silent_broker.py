@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 from celery import Celery
 
-from app.bell import CeleryBell, bell_to
-from app.domain.errors import BrokerUnreachable
 from remand.client import Client, NoAnswer
+from remand_app.bell import CeleryBell, bell_to
+from remand_app.domain.errors import BrokerUnreachable
 from tests.support.brokers import clean_broker, rabbitmq_url
 from tests.support.deaf import Deaf
 from tests.support.fixtures import _worker_number
@@ -62,7 +62,7 @@ def test_nobody_waits_long_for_a_broker_that_says_nothing(
 def test_a_command_does_not_wait_long(
     deaf: Deaf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from app.cli.invoke import run  # takes its time to load
+    from remand_app.cli.invoke import run  # takes its time to load
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REMAND_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")

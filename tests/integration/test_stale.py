@@ -12,18 +12,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.staleness import PATIENT, Health, Lifecycle, Signs, Why, WorkflowStaleness, judge
-from app.domain.states import WorkflowState
-from app.engine import staleness as engine_staleness
-from app.engine.operate import Who, pause_workflow, requeue_letter, resume_workflow
-from app.engine.pauses import pause_queue, resume_queue
-from app.engine.staleness import would_take
-from app.engine.sweeps import stale as sweeping
-from app.engine.sweeps.stale import StaleResult, stale
-from app.store import staleness
-from app.store.database import Database
-from app.store.sweep_lock import alone
 from remand.errors import PermanentError, RetryableError
+from remand_app.domain.staleness import PATIENT, Health, Lifecycle, Signs, Why, WorkflowStaleness, judge
+from remand_app.domain.states import WorkflowState
+from remand_app.engine import staleness as engine_staleness
+from remand_app.engine.operate import Who, pause_workflow, requeue_letter, resume_workflow
+from remand_app.engine.pauses import pause_queue, resume_queue
+from remand_app.engine.staleness import would_take
+from remand_app.engine.sweeps import stale as sweeping
+from remand_app.engine.sweeps.stale import StaleResult, stale
+from remand_app.store import staleness
+from remand_app.store.database import Database
+from remand_app.store.sweep_lock import alone
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, shape

@@ -10,14 +10,14 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.access import Role
-from app.domain.notifications import NotificationKind
-from app.domain.staleness import Health
-from app.engine import operate
-from app.engine.operate import Who
-from app.engine.staleness import shown
-from app.engine.sweeps.stale import StaleResult, stale
-from app.store.database import Database
+from remand_app.domain.access import Role
+from remand_app.domain.notifications import NotificationKind
+from remand_app.domain.staleness import Health
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
+from remand_app.engine.staleness import shown
+from remand_app.engine.sweeps.stale import StaleResult, stale
+from remand_app.store.database import Database
 from tests.integration.test_stale import DAY, HALF_HOUR, far
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from app.engine.operate import Who, pause_workflow, requeue_letter, resolve_letter
-from app.engine.sweeps.never_ready import stalled
 from remand.errors import RetryableError
+from remand_app.engine.operate import Who, pause_workflow, requeue_letter, resolve_letter
+from remand_app.engine.sweeps.never_ready import stalled
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, always, shape

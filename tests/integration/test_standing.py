@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from app.store import live_work
-from app.store.database import Database
+from remand_app.store import live_work
+from remand_app.store.database import Database
 from tests.support.clock import NOON
 
 

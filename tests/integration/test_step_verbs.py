@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import IllegalMove, InputInvalid, QueueNotFound, TemplateInvalid
-from app.engine import operate
-from app.engine.operate import Who
-from app.resources import audit
 from remand.errors import PermanentError
+from remand_app.domain.errors import IllegalMove, InputInvalid, QueueNotFound, TemplateInvalid
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
+from remand_app.resources import audit
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import CHAIN, DIAMOND, always, fails, shape

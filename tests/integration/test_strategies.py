@@ -9,14 +9,14 @@ from uuid import UUID
 import pytest
 from structlog.testing import capture_logs
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.errors import TemplateInvalid
-from app.domain.states import WorkflowState
-from app.engine import redrive
-from app.engine.operate import Who, retry_step
-from app.engine.sweeps.redrive import redrive as sweep_redrives
-from app.engine.sweeps.requeue import requeue
 from remand.errors import PermanentError, RetryableError
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.errors import TemplateInvalid
+from remand_app.domain.states import WorkflowState
+from remand_app.engine import redrive
+from remand_app.engine.operate import Who, retry_step
+from remand_app.engine.sweeps.redrive import redrive as sweep_redrives
+from remand_app.engine.sweeps.requeue import requeue
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.shapes import always, shape

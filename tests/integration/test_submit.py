@@ -5,16 +5,16 @@ from uuid import uuid4
 
 import pytest
 
-from app.domain.errors import (
+from remand_app.domain.errors import (
     IdentityInvalid,
     InputInvalid,
     InputTooLarge,
     TemplateNotFound,
 )
-from app.engine.submit import CHUNK, SubmitRequest, submit, submit_many
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.workflows import NewWorkflow, insert_workflows
+from remand_app.engine.submit import CHUNK, SubmitRequest, submit, submit_many
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.workflows import NewWorkflow, insert_workflows
 from tests.support.engine import Harness
 from tests.support.shapes import CHAIN, DIAMOND, shape
 

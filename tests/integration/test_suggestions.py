@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.operate import Who, requeue_letter
-from app.engine.suggest import Suggestion, suggestions, suggestions_for
 from remand.errors import PermanentError
+from remand_app.engine.operate import Who, requeue_letter
+from remand_app.engine.suggest import Suggestion, suggestions, suggestions_for
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 

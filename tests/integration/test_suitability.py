@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from sqlalchemy.engine import make_url
 
-from app.domain.errors import DatabaseReadOnly, DatabaseUnsuited
-from app.store import schema, suitability
-from app.store.database import Database
+from remand_app.domain.errors import DatabaseReadOnly, DatabaseUnsuited
+from remand_app.store import schema, suitability
+from remand_app.store.database import Database
 from tests.support.databases import Cluster, str_of
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import redis
 
-from app.embedded.stack import Stack
-from app.store.database import Database
+from remand_app.embedded.stack import Stack
+from remand_app.store.database import Database
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants
 from tests.support.servers import ROOT

@@ -7,19 +7,19 @@ from uuid import UUID
 import pytest
 from structlog.testing import capture_logs
 
-import beat_schedule
-from app.domain.errors import DatabaseUnreachable
-from app.engine.engine import Engine
-from app.engine.sweeps.ring import ring
-from app.engine.sweeps.runs import LOG_SECONDS, MESSAGE_LENGTH, NOTE_SECONDS, SweepRuns
-from app.store import sweep_runs
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.sweep_runs import SweepRun
+from remand_app import beat_schedule
+from remand_app.domain.errors import DatabaseUnreachable
+from remand_app.engine.engine import Engine
+from remand_app.engine.sweeps.ring import ring
+from remand_app.engine.sweeps.runs import LOG_SECONDS, MESSAGE_LENGTH, NOTE_SECONDS, SweepRuns
+from remand_app.store import sweep_runs
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.sweep_runs import SweepRun
+from remand_workers import maintenance, process
+from remand_workers.celery import app as celery_app
 from tests.support.engine import Harness
 from tests.support.shapes import shape
-from workers import maintenance, process
-from workers.celery import app as celery_app
 
 ONE = shape("one", {"a": ()})
 
@@ -298,7 +298,7 @@ def test_a_sweep_that_fails_is_a_failed_task_for_celery(
         raise ValueError("broken")
 
     monkeypatch.setattr(process, "sweeps", lambda: process_.runs)
-    monkeypatch.setattr("app.engine.sweeps.ring.ring", broken)
+    monkeypatch.setattr("remand_app.engine.sweeps.ring.ring", broken)
 
     result = maintenance.TASKS["ring"].apply()
 

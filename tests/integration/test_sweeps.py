@@ -7,18 +7,18 @@ from uuid import UUID
 
 import pytest
 
-from app.engine.sweeps import rescue as rescue_sweep
-from app.engine.sweeps.partitions import partitions
-from app.engine.sweeps.rescue import rescue
-from app.engine.sweeps.ring import ring
-from app.engine.worker_limits import limits_of
-from app.store import sweeping
-from app.store.claims import Claim, Completed
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.sweeping import Limits
-from app.store.tables import PARTITIONED
-from app.store.workers import Incarnation, WorkerHeartbeat
+from remand_app.engine.sweeps import rescue as rescue_sweep
+from remand_app.engine.sweeps.partitions import partitions
+from remand_app.engine.sweeps.rescue import rescue
+from remand_app.engine.sweeps.ring import ring
+from remand_app.engine.worker_limits import limits_of
+from remand_app.store import sweeping
+from remand_app.store.claims import Claim, Completed
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.sweeping import Limits
+from remand_app.store.tables import PARTITIONED
+from remand_app.store.workers import Incarnation, WorkerHeartbeat
 from tests.support.clock import NOON
 from tests.support.engine import Harness, Worker, settings_for
 from tests.support.shapes import CHAIN, always, fails, shape

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.store.database import Database
+from remand_app.store.database import Database
 from tests.support.invariants import check_invariants
 from tests.support.sweeps import SWEEPS, Strike, in_peace, outcome, scene, swept
 from tests.support.threads import together, values

@@ -10,19 +10,19 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
-from app.engine import operate
-from app.engine.breakers import close_breaker, open_breaker
-from app.engine.engine import Engine
-from app.engine.operate import Who
-from app.engine.sweeps.expire import expire
-from app.engine.sweeps.never_ready import stalled
-from app.engine.sweeps.requeue import requeue
-from app.engine.sweeps.rescue import rescue
-from app.engine.sweeps.ring import ring
-from app.engine.sweeps.stale import stale
-from app.store.claims import Completed
-from app.store.workflows import lock_workflow
 from remand.errors import PermanentError
+from remand_app.engine import operate
+from remand_app.engine.breakers import close_breaker, open_breaker
+from remand_app.engine.engine import Engine
+from remand_app.engine.operate import Who
+from remand_app.engine.sweeps.expire import expire
+from remand_app.engine.sweeps.never_ready import stalled
+from remand_app.engine.sweeps.requeue import requeue
+from remand_app.engine.sweeps.rescue import rescue
+from remand_app.engine.sweeps.ring import ring
+from remand_app.engine.sweeps.stale import stale
+from remand_app.store.claims import Completed
+from remand_app.store.workflows import lock_workflow
 from tests.support.engine import Harness
 from tests.support.refusals import refusing
 from tests.support.shapes import always, shape

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.access import Role
-from app.engine import readiness
-from app.engine.engine import Engine
-from app.engine.sweeps.runs import NOTE_SECONDS, SweepRuns
-from app.engine.sweeps.status import INTERVALS, SLACK_SECONDS, SweepState, SweepStatus, sweeps
-from app.store.ids import new_id
-from beat_schedule import BEAT_SCHEDULE
+from remand_app.beat_schedule import BEAT_SCHEDULE
+from remand_app.domain.access import Role
+from remand_app.engine import readiness
+from remand_app.engine.engine import Engine
+from remand_app.engine.sweeps.runs import NOTE_SECONDS, SweepRuns
+from remand_app.engine.sweeps.status import INTERVALS, SLACK_SECONDS, SweepState, SweepStatus, sweeps
+from remand_app.store.ids import new_id
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness
 from tests.support.web import Web

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.errors import InputInvalid
-from app.engine.submit import SubmitRequest, submit_many
+from remand_app.domain.errors import InputInvalid
+from remand_app.engine.submit import SubmitRequest, submit_many
 from tests.support.engine import Harness
 from tests.support.shapes import shape
 

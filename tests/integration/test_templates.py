@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import TemplateChanged, TemplateInvalid
-from app.engine.publish import publish
-from app.store.database import Database
-from app.store.templates import Templates
+from remand_app.domain.errors import TemplateChanged, TemplateInvalid
+from remand_app.engine.publish import publish
+from remand_app.store.database import Database
+from remand_app.store.templates import Templates
 from tests.support.engine import Harness
 from tests.support.shapes import DIAMOND, shape
 from tests.support.threads import together, values

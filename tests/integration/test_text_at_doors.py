@@ -18,10 +18,10 @@ from uuid import UUID
 
 import pytest
 
-import app.cli.main
-from app.cli.invoke import run
-from app.domain.access import Role
-from app.engine.operate import Who, claim_letter
+import remand_app.cli.main
+from remand_app.cli.invoke import run
+from remand_app.domain.access import Role
+from remand_app.engine.operate import Who, claim_letter
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web, csrf_of
@@ -301,7 +301,7 @@ RUNS = (
 
 
 def commands() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    words = json.loads((Path(app.cli.main.__file__).parent / "words.json").read_text(encoding="utf-8"))
+    words = json.loads((Path(remand_app.cli.main.__file__).parent / "words.json").read_text(encoding="utf-8"))
     for name, one in words["commands"].items():
         if not name.startswith(RUNS):
             yield name, one["parameters"]
@@ -357,8 +357,8 @@ def test_the_command_line_refuses_what_is_no_text(
 def test_the_commands_refuse_what_is_no_text(
     web: Web, ids: dict[str, str], bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workers import commands as tasks
-    from workers import process
+    from remand_workers import commands as tasks
+    from remand_workers import process
 
     monkeypatch.setattr(process, "engine", lambda: web.engine)
     monkeypatch.setattr(process, "runtime", lambda: web.runtime)

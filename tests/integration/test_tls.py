@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.bell import bell_to
-from app.domain.errors import BrokerUnreachable, DatabaseUnreachable
-from app.embedded import binaries
-from app.store.connect import connect
+from remand_app.bell import bell_to
+from remand_app.domain.errors import BrokerUnreachable, DatabaseUnreachable
+from remand_app.embedded import binaries
+from remand_app.store.connect import connect
 from tests.support.certificates import Certificates
 from tests.support.own_servers import OwnPostgres, TlsBroker
 

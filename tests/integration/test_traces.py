@@ -14,12 +14,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
-from app.domain.errors import ConfigInvalid
-from app.engine.spans import Spans
-from app.store.ids import new_id
-from app.telemetry import traces
-from app.telemetry.traces import Traces, root_id, trace_id
 from remand.errors import PermanentError
+from remand_app.domain.errors import ConfigInvalid
+from remand_app.engine.spans import Spans
+from remand_app.store.ids import new_id
+from remand_app.telemetry import traces
+from remand_app.telemetry.traces import Traces, root_id, trace_id
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web

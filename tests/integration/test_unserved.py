@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.pauses import pause_queue, resume_queue
-from app.engine.sweeps.ring import ring
-from app.engine.sweeps.stale import stale
 from remand.errors import RetryableError
+from remand_app.engine.pauses import pause_queue, resume_queue
+from remand_app.engine.sweeps.ring import ring
+from remand_app.engine.sweeps.stale import stale
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.store import schema
-from app.store.database import Database
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand_app.cli.invoke import run
+from remand_app.store import schema
+from remand_app.store.database import Database
 from tests.support.pages import commands
 
 pytestmark = pytest.mark.once

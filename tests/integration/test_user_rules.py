@@ -12,24 +12,24 @@ import pytest
 import structlog
 
 import remand
-from app.config import Settings, load_settings
-from app.domain.errors import ConfigInvalid
-from app.domain.template import load_text
-from app.engine.rule_sets import RuleSets, books_of_settings, load_books, unknown_classes
-from app.engine.submit import SubmitRequest, submit
-from app.resources import unclassified
-from app.runtime import Runtime
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.steps import attempts_of
-from app.store.unclassified import Unknown, record
 from remand.handler import Handlers
 from remand.rules import user
 from remand.rules.user import UserRule
+from remand_app.config import Settings, load_settings
+from remand_app.domain.errors import ConfigInvalid
+from remand_app.domain.template import load_text
+from remand_app.engine.rule_sets import RuleSets, books_of_settings, load_books, unknown_classes
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.resources import unclassified
+from remand_app.runtime import Runtime
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.steps import attempts_of
+from remand_app.store.unclassified import Unknown, record
+from remand_workers import heartbeat, process
 from tests.support.engine import Harness, publish
 from tests.support.shapes import HANDLER, always, fails, shape
 from tests.support.threads import together, values
-from workers import heartbeat, process
 
 pytestmark = pytest.mark.once
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from starlette.requests import Request
 
-from app.api import templates
-from app.web.attended import attended
+from remand_app.api import templates
+from remand_app.web.attended import attended
 from tests.support.web import Web
 
 GOOD = "namespace: n\nname: w\nversion: '1'\nsteps: [{name: a, handler: h}]\n"

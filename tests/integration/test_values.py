@@ -76,7 +76,7 @@ def test_a_result_that_is_not_json_fails_its_step_once_and_says_where(harness: H
     [attempt] = harness.attempts(workflow_id)
     letter = harness.open_letter(workflow_id)
     assert attempt.policy == "never"
-    assert (letter.category, letter.error_class) == ("validation", "app.domain.errors.ResultInvalid")
+    assert (letter.category, letter.error_class) == ("validation", "remand_app.domain.errors.ResultInvalid")
     assert path in letter.error_message
 
 
@@ -270,7 +270,7 @@ def test_the_executor_goes_on_after_every_hostile_handler(harness: Harness) -> N
 def test_a_returned_exception_is_no_result(harness: Harness) -> None:
     workflow_id = run_one(harness, lambda ctx: ValueError("returned, not raised"))
 
-    assert harness.open_letter(workflow_id).error_class == "app.domain.errors.ResultInvalid"
+    assert harness.open_letter(workflow_id).error_class == "remand_app.domain.errors.ResultInvalid"
 
 
 def test_a_dict_that_says_failed_is_a_result(harness: Harness) -> None:

@@ -10,12 +10,12 @@ from uuid import UUID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.errors import Conflict
-from app.engine import operate
-from app.engine.operate import Who
-from app.store.claims import Claim, Completed
-from app.store.database import Database
 from remand.errors import PermanentError
+from remand_app.domain.errors import Conflict
+from remand_app.engine import operate
+from remand_app.engine.operate import Who
+from remand_app.store.claims import Claim, Completed
+from remand_app.store.database import Database
 from tests.support.databases import empty_all
 from tests.support.engine import Harness
 from tests.support.invariants import check_invariants

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import make_url
 
-import app.cli.main  # noqa: F401 - registers the commands
-from app.cli.invoke import run
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.group_filter import GroupFilter
-from app.domain.states import DeadLetterStatus
-from app.engine.operate import (
+import remand_app.cli.main  # noqa: F401 - registers the commands
+from remand.errors import PermanentError, RetryableError
+from remand_app.cli.invoke import run
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.group_filter import GroupFilter
+from remand_app.domain.states import DeadLetterStatus
+from remand_app.engine.operate import (
     Who,
     cancel_letter,
     claim_letter,
@@ -27,13 +28,12 @@ from app.engine.operate import (
     requeue_letter,
     resolve_letter,
 )
-from app.engine.operate import groups as causes
-from app.engine.statistics import Statistics, statistics
-from app.engine.sweeps.prune import prune
-from app.store import group_search
-from app.store.database import Database
-from app.store.dead_letter_search import triage_page
-from remand.errors import PermanentError, RetryableError
+from remand_app.engine.operate import groups as causes
+from remand_app.engine.statistics import Statistics, statistics
+from remand_app.engine.sweeps.prune import prune
+from remand_app.store import group_search
+from remand_app.store.database import Database
+from remand_app.store.dead_letter_search import triage_page
 from tests.support.engine import Harness
 from tests.support.own_servers import OwnPostgres
 from tests.support.pages import code

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from app.domain.access import Role
-from app.engine import access
-from app.store.database import Database
+from remand_app.domain.access import Role
+from remand_app.engine import access
+from remand_app.store.database import Database
 from tests.support.clock import FakeClock
 from tests.support.databases import Cluster
 from tests.support.listening import Listening, is_cut

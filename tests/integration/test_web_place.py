@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.domain.access import Role, csrf_token
-from app.engine import access
+from remand_app.domain.access import Role, csrf_token
+from remand_app.engine import access
 from tests.support.web import PASSWORD, WHO, InProcess, Web, sign_in
 
 pytestmark = pytest.mark.once

@@ -14,12 +14,12 @@ import httpx
 import pytest
 import structlog
 
-from app.domain.access import Permission
-from app.domain.errors import AddressTaken, BrokerUnreachable, NobodyCouldSignIn
-from app.engine import access, signin
-from app.server import _listen
-from app.store.database import Database
-from app.telemetry import configure_logging
+from remand_app.domain.access import Permission
+from remand_app.domain.errors import AddressTaken, BrokerUnreachable, NobodyCouldSignIn
+from remand_app.engine import access, signin
+from remand_app.server import _listen
+from remand_app.store.database import Database
+from remand_app.telemetry import configure_logging
 from tests.support.web import ADDRESS, PASSWORD, WHO, Web, csrf_of, sign_in
 
 pytestmark = pytest.mark.once
@@ -369,7 +369,7 @@ def test_every_answer_has_safe_headers(web: Web, path: str) -> None:
 
 
 def test_pages_to_sign_in_keep_to_the_policy() -> None:
-    for page in Path("app/web").glob("*.html"):
+    for page in Path("app/remand_app/web").glob("*.html"):
         text = page.read_text()
         assert " style=" not in text
         assert not re.search(r"\son\w+=", text)
@@ -391,7 +391,7 @@ def lines(tmp_path: Path) -> Any:
 
 @pytest.mark.parametrize(
     ("path", "part"),
-    [("/api/v1/queues", "app.engine.overview.queues"), ("/login", "app.web.pages.render")],
+    [("/api/v1/queues", "remand_app.engine.overview.queues"), ("/login", "remand_app.web.pages.render")],
 )
 def test_what_nobody_foresaw_is_told_by_its_id_alone(
     web: Web, monkeypatch: pytest.MonkeyPatch, lines: Any, path: str, part: str

@@ -17,15 +17,15 @@ from uuid import UUID
 
 import pytest
 
-from app.engine import archive_export, operate
-from app.engine.operate import Who
-from app.engine.submit import SubmitRequest, submit
-from app.engine.sweeps.runs import function_of
-from app.store.archive_runs import DEFAULT
-from app.store.database import Database
-from app.store.ids import first_id_at
-from beat_schedule import BEAT_SCHEDULE
 from remand.errors import PermanentError, RetryableError
+from remand_app.beat_schedule import BEAT_SCHEDULE
+from remand_app.engine import archive_export, operate
+from remand_app.engine.operate import Who
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.engine.sweeps.runs import function_of
+from remand_app.store.archive_runs import DEFAULT
+from remand_app.store.database import Database
+from remand_app.store.ids import first_id_at
 from tests.support.clock import FakeClock
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants

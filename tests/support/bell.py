@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class RecordingBell:
-    """Satisfies `app.engine.bell.Bell`."""
+    """Satisfies `remand_app.engine.bell.Bell`."""
 
     def __init__(self) -> None:
         self.rings: list[str] = []

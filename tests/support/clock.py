@@ -8,7 +8,7 @@ NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
 class FakeClock:
-    """Stands still until told to move. Satisfies `app.clock.Clock`."""
+    """Stands still until told to move. Satisfies `remand_app.clock.Clock`."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self.now = now

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 import psycopg2
 from sqlalchemy.engine import URL, make_url
 
-from app.store import schema
-from app.store.connect import connect
-from app.store.database import Database
+from remand_app.store import schema
+from remand_app.store.connect import connect
+from remand_app.store.database import Database
 
 PREFIX = "remand_test_"
 _KEEP_SECONDS = 7200

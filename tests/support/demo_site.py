@@ -14,14 +14,14 @@ from uuid import UUID
 
 import uvicorn
 
-from app.config import Settings
-from app.domain.access import Role
-from app.domain.dead_letter_filter import LetterFilter
-from app.engine import access, breakers, pauses, redrive
-from app.engine.operate import Who
-from app.runtime import Runtime
-from app.server import _uvicorn, create
 from remand.errors import PermanentError, RetryableError
+from remand_app.config import Settings
+from remand_app.domain.access import Role
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.engine import access, breakers, pauses, redrive
+from remand_app.engine.operate import Who
+from remand_app.runtime import Runtime
+from remand_app.server import _uvicorn, create
 from tests.support.bell import RecordingBell
 from tests.support.engine import Harness
 from tests.support.shapes import shape

@@ -10,25 +10,25 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from app.config import Settings
-from app.domain.template import load_text
-from app.engine.attempt_counter import AttemptCounter
-from app.engine.breakers import Breakers
-from app.engine.drain_state import Drained
-from app.engine.engine import Engine
-from app.engine.executor import Executor
-from app.engine.fail import Applied, drain_failures
-from app.engine.leases import lease_slack
-from app.engine.routing import Routing
-from app.engine.submit import SubmitRequest, submit, submit_many
-from app.engine.sweeps.rescue import Rescued, rescue
-from app.engine.sweeps.ring import Rung, ring
-from app.store import dead_letters, steps, workflows
-from app.store.database import Database
-from app.store.ids import new_id
-from app.store.run_queue import RunQueue
-from app.store.templates import Templates
 from remand.handler import Handlers, StepContext
+from remand_app.config import Settings
+from remand_app.domain.template import load_text
+from remand_app.engine.attempt_counter import AttemptCounter
+from remand_app.engine.breakers import Breakers
+from remand_app.engine.drain_state import Drained
+from remand_app.engine.engine import Engine
+from remand_app.engine.executor import Executor
+from remand_app.engine.fail import Applied, drain_failures
+from remand_app.engine.leases import lease_slack
+from remand_app.engine.routing import Routing
+from remand_app.engine.submit import SubmitRequest, submit, submit_many
+from remand_app.engine.sweeps.rescue import Rescued, rescue
+from remand_app.engine.sweeps.ring import Rung, ring
+from remand_app.store import dead_letters, steps, workflows
+from remand_app.store.database import Database
+from remand_app.store.ids import new_id
+from remand_app.store.run_queue import RunQueue
+from remand_app.store.templates import Templates
 from tests.support.bell import RecordingBell
 from tests.support.clock import FakeClock
 from tests.support.letters import list_letters

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
-from app.config import Settings
-from app.engine import access, signin
-from app.store.database import Database
+from remand_app.config import Settings
+from remand_app.engine import access, signin
+from remand_app.store.database import Database
 from tests.support.bell import RecordingBell
 from tests.support.brokers import clean_broker
 from tests.support.clock import FakeClock
@@ -180,8 +180,8 @@ def command(
 ) -> Callable[..., str]:
     """Run `remand …` on the database and a broker of the run, and return what it says."""
     # Only for who asks: to load the command line takes its time.
-    import app.cli.main  # noqa: F401 - registers the commands
-    from app.cli.invoke import run
+    import remand_app.cli.main  # noqa: F401 - registers the commands
+    from remand_app.cli.invoke import run
 
     monkeypatch.setenv("REMAND_DATABASE_URL", database_url)
     monkeypatch.setenv("REMAND_BROKER_URL", any_broker_url)
@@ -206,5 +206,5 @@ def no_umask() -> Iterator[None]:
 @pytest.fixture
 def ids_of_any_month(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let tests submit under ids of any year, as a client with a wild clock once could."""
-    monkeypatch.setattr("app.engine.workflow_ids.CLOCKS_DIFFER", timedelta(days=365_000))
-    monkeypatch.setattr("app.engine.workflow_ids.EARLIEST", datetime(1970, 1, 1, tzinfo=UTC))
+    monkeypatch.setattr("remand_app.engine.workflow_ids.CLOCKS_DIFFER", timedelta(days=365_000))
+    monkeypatch.setattr("remand_app.engine.workflow_ids.EARLIEST", datetime(1970, 1, 1, tzinfo=UTC))

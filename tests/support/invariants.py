@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from app.config import Settings
-from app.domain.retry import RetrySpec
-from app.domain.states import StepState, WorkflowState
-from app.domain.transitions import is_legal
-from app.engine.routing import Routing
-from app.store.database import Database
-from app.store.steps import Attempt, Step
-from app.store.templates import Templates
+from remand_app.config import Settings
+from remand_app.domain.retry import RetrySpec
+from remand_app.domain.states import StepState, WorkflowState
+from remand_app.domain.transitions import is_legal
+from remand_app.engine.routing import Routing
+from remand_app.store.database import Database
+from remand_app.store.steps import Attempt, Step
+from remand_app.store.templates import Templates
 
 PHASE_OF = {
     StepState.ENQUEUED: "ready",

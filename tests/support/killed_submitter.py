@@ -7,9 +7,9 @@ import signal
 import sys
 from collections.abc import Iterable
 
-from app.config import load_settings
-from app.engine.submit import SubmitRequest, submit
-from app.runtime import Runtime
+from remand_app.config import load_settings
+from remand_app.engine.submit import SubmitRequest, submit
+from remand_app.runtime import Runtime
 
 
 class DeadlyBell:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.store.database import Database
-from app.store.dead_letter_search import list_page
-from app.store.dead_letters import LetterRow
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.store.database import Database
+from remand_app.store.dead_letter_search import list_page
+from remand_app.store.dead_letters import LetterRow
 
 
 def list_letters(

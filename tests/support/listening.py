@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 import uvicorn
 
-from app.server import _listen, _uvicorn
+from remand_app.server import _listen, _uvicorn
 from tests.support.waiting import eventually
 from tests.support.web import Web
 

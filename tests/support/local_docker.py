@@ -21,8 +21,8 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
-from app.embedded import binaries, launch
-from app.embedded.stack import free_port
+from remand_app.embedded import binaries, launch
+from remand_app.embedded.stack import free_port
 
 _STOP_SECONDS = 20
 

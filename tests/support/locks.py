@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from app.store.database import Database
+from remand_app.store.database import Database
 
 _WAITING = """
 select count(*) from pg_locks l join pg_stat_activity a using (pid)

@@ -7,7 +7,7 @@ from typing import Self
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.telemetry.metrics import METRICS
+from remand_app.telemetry.metrics import METRICS
 
 Labels = tuple[str, ...]
 

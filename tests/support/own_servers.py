@@ -16,8 +16,8 @@ import psycopg2
 import redis
 import sqlalchemy as sa
 
-from app.embedded import binaries, launch
-from app.embedded.stack import Stack, free_port
+from remand_app.embedded import binaries, launch
+from remand_app.embedded.stack import Stack, free_port
 from tests.support.brokers import QUEUES, delete_queues
 from tests.support.servers import POSTGRES_OPTIONS
 from tests.support.waiting import eventually

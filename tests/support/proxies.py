@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.embedded import launch
+from remand_app.embedded import launch
 from tests.support.waiting import eventually
 
 EXAMPLES = Path(__file__).parents[2] / "ops/proxy"

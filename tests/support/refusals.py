@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-from app.store.database import Database
+from remand_app.store.database import Database
 
 
 @contextmanager

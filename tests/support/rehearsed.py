@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from migrations.order import VERSIONS
+from remand_migrations.order import VERSIONS
 
 PLACES = (VERSIONS, Path(__file__).parents[1] / "rehearsed" / "versions")
 COLUMNS = "9001"

@@ -16,6 +16,8 @@ import psycopg2
 
 RELEASES = Path(__file__).parents[1] / "releases"
 CLIENT = RELEASES / "client.py"
+APP = "workers"
+"""What Celery is told to start of that release."""
 _INSTANT = re.compile(r"'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\+00'")
 _AGE = timedelta(minutes=1)
 """How long ago the database was left: its workers are gone by then."""

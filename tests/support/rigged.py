@@ -8,26 +8,26 @@ import time
 from pathlib import Path
 from typing import Any
 
-import app.bell
-from app.engine.breakers import Breakers, Noted
-from app.store import sweeping
-from workers import celery
+import remand_app.bell
+from remand_app.engine.breakers import Breakers, Noted
+from remand_app.store import sweeping
+from remand_workers import celery
 
 __all__ = ["celery"]
 
 
 def _double_bells() -> None:
-    send = app.bell.CeleryBell._send
+    send = remand_app.bell.CeleryBell._send
 
     def twice(self: Any, queue: str) -> None:
         send(self, queue)
         send(self, queue)
 
-    app.bell.CeleryBell._send = twice  # type: ignore[method-assign]
+    remand_app.bell.CeleryBell._send = twice  # type: ignore[method-assign]
 
 
 def _lose_bells() -> None:
-    app.bell.CeleryBell._send = lambda self, queue: None  # type: ignore[method-assign]
+    remand_app.bell.CeleryBell._send = lambda self, queue: None  # type: ignore[method-assign]
 
 
 def _hang_in_rescue() -> None:

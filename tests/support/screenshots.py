@@ -14,7 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from app.store.database import Database
+from remand_app.store.database import Database
 from tests.support import chromium
 from tests.support.clock import FakeClock
 from tests.support.databases import Cluster

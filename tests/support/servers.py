@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.embedded.stack import Stack
+from remand_app.embedded.stack import Stack
 
 ROOT = Path(__file__).parents[2]
 POSTGRES_OPTIONS = {"fsync": "off", "max_connections": "300"}

@@ -21,16 +21,16 @@ from uuid import UUID
 
 import psutil
 
-from app.bell import bell_to
-from app.config import Settings
-from app.embedded import launch
-from app.engine.operate import Who, cancel
-from app.engine.publish import publish
-from app.engine.submit import SubmitRequest, submit, submit_many
-from app.runtime import Runtime
-from app.store import workers
-from app.store.steps import Attempt, Step, attempts_of, steps_of
-from app.store.workflows import Workflow, find_workflow
+from remand_app.bell import bell_to
+from remand_app.config import Settings
+from remand_app.embedded import launch
+from remand_app.engine.operate import Who, cancel
+from remand_app.engine.publish import publish
+from remand_app.engine.submit import SubmitRequest, submit, submit_many
+from remand_app.runtime import Runtime
+from remand_app.store import workers
+from remand_app.store.steps import Attempt, Step, attempts_of, steps_of
+from remand_app.store.workflows import Workflow, find_workflow
 from tests.support.invariants import check_invariants
 from tests.support.waiting import eventually
 
@@ -147,7 +147,7 @@ class Site:
         *,
         concurrency: int = 2,
         pool: str = "prefork",
-        app: str = "workers",
+        app: str = "remand_workers",
         env: Mapping[str, str] | None = None,
         cwd: Path = ROOT,
     ) -> subprocess.Popen[bytes]:
@@ -160,7 +160,7 @@ class Site:
 
     def start_beat(self, name: str = "beat") -> subprocess.Popen[bytes]:
         """Start a beat."""
-        return self.start(name, [sys.executable, "-m", "celery", "-q", "-A", "workers", "beat"])
+        return self.start(name, [sys.executable, "-m", "celery", "-q", "-A", "remand_workers", "beat"])
 
     def start_support(self) -> None:
         """Start what every site needs beside its step workers: retries, sweeps, commands, and beat."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.store import schema
-from app.store.database import Database
+from remand_app.store import schema
+from remand_app.store.database import Database
 from tests.support.brokers import clean_broker
 from tests.support.databases import Cluster
 from tests.support.fixtures import _worker_number

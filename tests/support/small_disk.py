@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.embedded.stack import Stack
+from remand_app.embedded.stack import Stack
 from tests.support.servers import POSTGRES_OPTIONS
 
 

@@ -11,15 +11,15 @@ from uuid import UUID
 import psycopg2.extensions
 import sqlalchemy as sa
 
-from app.domain.dead_letter_filter import LetterFilter
-from app.engine import redrive
-from app.engine.operate import Who
-from app.engine.redrive import Options
-from app.engine.sweeps.runs import function_of
-from app.store.database import Database
-from app.store.ids import first_id_at
-from beat_schedule import BEAT_SCHEDULE
 from remand.errors import PermanentError, RetryableError
+from remand_app.beat_schedule import BEAT_SCHEDULE
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.engine import redrive
+from remand_app.engine.operate import Who
+from remand_app.engine.redrive import Options
+from remand_app.engine.sweeps.runs import function_of
+from remand_app.store.database import Database
+from remand_app.store.ids import first_id_at
 from tests.support.databases import empty_all
 from tests.support.engine import Harness, settings_for
 from tests.support.invariants import check_invariants

@@ -10,13 +10,13 @@ import httpx
 from fastapi.routing import iter_route_contexts
 from starlette.routing import BaseRoute, Mount
 
-from app.config import Settings
-from app.domain.access import Permission, Role, csrf_token
-from app.engine import access
-from app.engine.operate import Who
-from app.runtime import Runtime
-from app.server import create, routes
-from app.store.database import Database
+from remand_app.config import Settings
+from remand_app.domain.access import Permission, Role, csrf_token
+from remand_app.engine import access
+from remand_app.engine.operate import Who
+from remand_app.runtime import Runtime
+from remand_app.server import create, routes
+from remand_app.store.database import Database
 from tests.support.bell import RecordingBell
 from tests.support.clock import FakeClock
 from tests.support.engine import settings_for

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.store.database import Database
+from remand_app.store.database import Database
 from tests.support.clock import FakeClock
 from tests.support.web import Web
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.bell import broker_settings
-from app.config import load_settings, masked
-from app.config.settings import Settings
-from app.domain.addresses import BrokerAddress, DatabaseAddress, UrlInvalid, shown
-from app.domain.errors import ConfigInvalid
-from workers.celery import celery_settings
+from remand_app.bell import broker_settings
+from remand_app.config import load_settings, masked
+from remand_app.config.settings import Settings
+from remand_app.domain.addresses import BrokerAddress, DatabaseAddress, UrlInvalid, shown
+from remand_app.domain.errors import ConfigInvalid
+from remand_workers.celery import celery_settings
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from uuid import UUID
 
 import pytest
 
-from app.clock import DatabaseClock
-from app.engine import attempt_counter
-from app.engine.attempt_counter import AttemptCounter
-from app.store import attempt_counts
-from app.store.attempt_counts import Source
-from app.store.claims import Claim
+from remand_app.clock import DatabaseClock
+from remand_app.engine import attempt_counter
+from remand_app.engine.attempt_counter import AttemptCounter
+from remand_app.store import attempt_counts
+from remand_app.store.attempt_counts import Source
+from remand_app.store.claims import Claim
 from tests.support.waiting import eventually
 
 COUNTED = 60_000

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
-from app.engine import attempt_ends
-from app.engine.attempt_ends import Key, in_halves
-from app.store.claims import EndedBadly
 from remand.failure import capture
+from remand_app.domain.errors import Busy, DatabaseUnreachable, ValueRefused
+from remand_app.engine import attempt_ends
+from remand_app.engine.attempt_ends import Key, in_halves
+from remand_app.store.claims import EndedBadly
 
 WORKER = UUID(int=9)
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from app.domain.backoff import bounds, delay
-from app.domain.retry import (
+from remand_app.domain.backoff import bounds, delay
+from remand_app.domain.retry import (
     DEFAULT_RETRY,
     Exponential,
     ExponentialOverrides,

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from app.engine.batch import Batch, Ended
-from app.engine.long_step_monitor import LongStepMonitor
-from app.store.claims import Claim, Completed, EndedBadly
 from remand.failure import capture
+from remand_app.engine.batch import Batch, Ended
+from remand_app.engine.long_step_monitor import LongStepMonitor
+from remand_app.store.claims import Claim, Completed, EndedBadly
 from tests.support.waiting import eventually
 
 LATE = 0.0

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.batch_sizer import BatchSizer
+from remand_app.engine.batch_sizer import BatchSizer
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from celery import Celery
 
-import app.bell
-from app.bell import (
+import remand_app.bell
+from remand_app.bell import (
     DENSE_SECONDS,
     FULL_SECONDS,
     LOOK_EVERY,
@@ -24,7 +24,7 @@ from app.bell import (
     CeleryBell,
     bell_to,
 )
-from app.domain.errors import BrokerUnreachable
+from remand_app.domain.errors import BrokerUnreachable
 from tests.support.children import forked
 
 _numbers = count(1)
@@ -55,15 +55,15 @@ class Time:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    monkeypatch.setattr(app.bell, "time", SimpleNamespace(monotonic=made.monotonic))
-    monkeypatch.setattr(app.bell, "threading", SimpleNamespace(Lock=threading.Lock, Timer=made.timer))
+    monkeypatch.setattr(remand_app.bell, "time", SimpleNamespace(monotonic=made.monotonic))
+    monkeypatch.setattr(remand_app.bell, "threading", SimpleNamespace(Lock=threading.Lock, Timer=made.timer))
     return made
 
 
 @pytest.fixture
 def at_exit(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     calls: list[Callable[[], None]] = []
-    monkeypatch.setattr(app.bell, "atexit", SimpleNamespace(register=calls.append))
+    monkeypatch.setattr(remand_app.bell, "atexit", SimpleNamespace(register=calls.append))
     return calls
 
 
@@ -209,7 +209,7 @@ def nobody() -> Iterator[str]:
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     seen: list[tuple[str, dict[str, Any]]] = []
-    monkeypatch.setattr(app.bell, "log", lambda event, **fields: seen.append((event, fields)))
+    monkeypatch.setattr(remand_app.bell, "log", lambda event, **fields: seen.append((event, fields)))
     return seen
 
 

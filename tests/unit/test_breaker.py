@@ -8,10 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from app.domain import breaker as rules
-from app.domain.breaker import DEFAULT_BREAKER, Breaker, BreakerOverrides, BreakerSpec, Move, resolve_breaker
-from app.domain.states import BreakerState
-from app.domain.transitions import is_legal
+from remand_app.domain import breaker as rules
+from remand_app.domain.breaker import (
+    DEFAULT_BREAKER,
+    Breaker,
+    BreakerOverrides,
+    BreakerSpec,
+    Move,
+    resolve_breaker,
+)
+from remand_app.domain.states import BreakerState
+from remand_app.domain.transitions import is_legal
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SPEC = replace(

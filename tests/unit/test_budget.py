@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from app.domain.retry_budget import BudgetSpec, Used, spread
+from remand_app.domain.retry_budget import BudgetSpec, Used, spread
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 QUICK = settings(max_examples=50, deadline=None)

@@ -13,9 +13,9 @@ import pytest
 import requests
 import sqlalchemy.exc
 
-from app.domain.backoff import bounds
-from app.domain.retry import DEFAULT_RETRY
 from remand.classify import classify
+from remand_app.domain.backoff import bounds
+from remand_app.domain.retry import DEFAULT_RETRY
 
 
 def verdict(exc: BaseException) -> str:

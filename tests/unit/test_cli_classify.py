@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from app.cli.invoke import run
-from app.cli.render.rule_draft import draft, pattern_of
-from app.domain.user_rules import RuleSpec
 from remand.classify import classify
 from remand.failure import capture
 from remand.rules import BOOK, FAMILIES, user
 from remand.rules.user import UserRule
+from remand_app.cli.invoke import run
+from remand_app.cli.render.rule_draft import draft, pattern_of
+from remand_app.domain.user_rules import RuleSpec
 from tools.docgen.rules import classification
 
 

@@ -11,18 +11,25 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.cli import words
-from app.cli.verbs import VERBS
+from remand_app.cli import words
+from remand_app.cli.verbs import VERBS
 
 _LOADED = """
 import atexit, json, os, sys
 atexit.register(lambda: os.write(int(os.environ["TOLD"]), json.dumps(sorted(sys.modules)).encode()))
 sys.argv = ["remand", *sys.argv[1:]]
-from app.cli.main import main
+from remand_app.cli.main import main
 main()
 """
 HEAVY = ("alembic", "celery", "fastapi", "jsonschema", "jinja2", "kombu", "sqlalchemy", "structlog", "yaml")
-OURS = ("app.config", "app.engine", "app.runtime", "app.store", "app.telemetry", "remand.rules.http")
+OURS = (
+    "remand_app.config",
+    "remand_app.engine",
+    "remand_app.runtime",
+    "remand_app.store",
+    "remand_app.telemetry",
+    "remand.rules.http",
+)
 HELP_AND_TAB = (
     ["--version"],
     ["--help"],
@@ -103,7 +110,7 @@ def test_listing_letters_loads_no_verbs() -> None:
         "REMAND_BROKER_URL": "redis://127.0.0.1:1/0",
     }
 
-    assert under(loaded(["dlq", "list"], 3, **nowhere), ["app.engine.operate", "yaml"]) == []
+    assert under(loaded(["dlq", "list"], 3, **nowhere), ["remand_app.engine.operate", "yaml"]) == []
 
 
 def test_importing_the_sdk_loads_no_rules() -> None:

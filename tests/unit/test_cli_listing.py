@@ -6,8 +6,8 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
-from app.cli.render.listing import Facts, Listing, cut, cut_in_the_middle, folded
-from app.cli.render.output import facts, table
+from remand_app.cli.render.listing import Facts, Listing, cut, cut_in_the_middle, folded
+from remand_app.cli.render.output import facts, table
 
 COLUMNS = ("group", "open", "last", "24 hours", "state", "template and step", "cause")
 BARS = "▁▂▃▄▅▆▇█▁▂▃▄▅▆▇█▁▂▃▄▅▆▇█"

@@ -14,17 +14,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from app.cli import words
-from app.cli.arguments import read_json, read_since
-from app.cli.invoke import run
-from app.cli.render.dag import MOST_STEPS, Node, draw
-from app.cli.render.output import age, short_ids, span
-from app.cli.root import app
-from app.cli.streams import to_json
-from app.cli.synthetic_error import read_traceback
-from app.cli.verbs import VERBS
-from app.domain.errors import InputInvalid
-from app.store.ids import first_id_at, new_id
+from remand_app.cli import words
+from remand_app.cli.arguments import read_json, read_since
+from remand_app.cli.invoke import run
+from remand_app.cli.render.dag import MOST_STEPS, Node, draw
+from remand_app.cli.render.output import age, short_ids, span
+from remand_app.cli.root import app
+from remand_app.cli.streams import to_json
+from remand_app.cli.synthetic_error import read_traceback
+from remand_app.cli.verbs import VERBS
+from remand_app.domain.errors import InputInvalid
+from remand_app.store.ids import first_id_at, new_id
 from tools.docgen import command_words, pages
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -291,7 +291,7 @@ def test_classify_does_not_need_the_class(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_bug_is_shown_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("app.cli.commands.config.masked", lambda settings: 1 / 0)
+    monkeypatch.setattr("remand_app.cli.commands.config.masked", lambda settings: 1 / 0)
     assert run(["config", "show", "--json"]) == 1
     told = capsys.readouterr()
     assert json.loads(told.out)["error"]["code"] == "INTERNAL"
@@ -302,7 +302,7 @@ def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(settings: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("app.cli.commands.config.masked", interrupt)
+    monkeypatch.setattr("remand_app.cli.commands.config.masked", interrupt)
     assert run(["config", "show"]) == 130
 
 

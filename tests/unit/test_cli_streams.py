@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from app.cli import errors
-from app.cli.invoke import run
-from app.cli.render.output import Output, facts, table
-from app.domain.printable import printable
-from app.stderr import complain
+from remand_app.cli import errors
+from remand_app.cli.invoke import run
+from remand_app.cli.render.output import Output, facts, table
+from remand_app.domain.printable import printable
+from remand_app.stderr import complain
 
 STEERING = {
     "clear": "\x1b[2J", "title": "\x1b]0;owned\x07", "c1": "\x9b31m", "return": "50\rEUR", "back": "a\x08b",
@@ -30,7 +30,7 @@ def remand(*words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("REMAND_", "LC_"))}
     environment = {**clean, **more.pop("environment", {})}
     return subprocess.run(
-        [sys.executable, "-c", "from app.cli.main import main; main()", *words],
+        [sys.executable, "-c", "from remand_app.cli.main import main; main()", *words],
         env=environment, capture_output="stdout" not in more, timeout=60, check=False, **more,
     )  # fmt: skip
 
@@ -100,7 +100,7 @@ def test_a_bug_is_told_without_what_steers(
     def broken(settings: object) -> None:
         raise ZeroDivisionError("\x1b]0;owned\x07")
 
-    monkeypatch.setattr("app.cli.commands.config.masked", broken)
+    monkeypatch.setattr("remand_app.cli.commands.config.masked", broken)
     assert run(["config", "show"]) == 1
     told = capsys.readouterr().err
     assert "Traceback" in told
@@ -147,7 +147,7 @@ def test_a_full_disk_under_standard_error_changes_nothing() -> None:
 def test_closed_streams_end_as_open_ones_do(closed: list[int]) -> None:
     shut = " ".join(f"{number}>&-" for number in closed).replace("0>&-", "0<&-")
     for words, code in (("dlq lst", 2), ("classify ValueError", 0), ("--help", 0)):
-        line = f'exec "$0" -c "from app.cli.main import main; main()" {words} {shut}'
+        line = f'exec "$0" -c "from remand_app.cli.main import main; main()" {words} {shut}'
         ended = subprocess.run(
             ["sh", "-c", line, sys.executable], capture_output=True, timeout=60, check=False
         )

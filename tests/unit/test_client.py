@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from app.domain.errors import WaitTimedOut as Same
 from remand.client import Client, NoAnswer, WaitTimedOut
+from remand_app.domain.errors import WaitTimedOut as Same
 
 
 @pytest.fixture

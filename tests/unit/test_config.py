@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.config import (
+from remand_app.config import (
     Settings,
     load_settings,
     load_settings_with_origins,
@@ -14,10 +14,10 @@ from app.config import (
     rules_reference,
     settings_reference,
 )
-from app.config.web import WebSettings
-from app.domain.errors import ConfigInvalid, Problem
-from app.domain.retry import RetryOverrides
-from app.domain.user_rules import RuleSpec
+from remand_app.config.web import WebSettings
+from remand_app.domain.errors import ConfigInvalid, Problem
+from remand_app.domain.retry import RetryOverrides
+from remand_app.domain.user_rules import RuleSpec
 
 
 @pytest.fixture

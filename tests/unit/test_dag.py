@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain import dag
+from remand_app.domain import dag
 
 # A draw takes as long as the machine is busy: no deadline.
 QUICK = settings(max_examples=25, deadline=None)

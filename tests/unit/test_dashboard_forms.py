@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.dashboard.forms import number, parsed, restored
-from app.domain.errors import InputInvalid
 from remand.redact import MASK, redact_json
+from remand_app.dashboard.forms import number, parsed, restored
+from remand_app.domain.errors import InputInvalid
 
 KEYS = ("password", "token")
 ACCOUNTS = [{"user": "a", "password": "one"}, {"user": "b", "password": "two"}]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.decide import Dead, EndedAttempt, Retry, decide, route, schedule
-from app.domain.queues import RETRY, queue_of
-from app.domain.retry import DEFAULT_RETRY, POLICIES, Fixed, Immediate, RetrySpec
+from remand_app.domain.decide import Dead, EndedAttempt, Retry, decide, route, schedule
+from remand_app.domain.queues import RETRY, queue_of
+from remand_app.domain.retry import DEFAULT_RETRY, POLICIES, Fixed, Immediate, RetrySpec
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 

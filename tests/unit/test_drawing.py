@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.drawing import gantt, graph
-from app.dashboard.drawing.graph import Drawing
-from app.store.steps import Attempt
+from remand_app.dashboard.drawing import gantt, graph
+from remand_app.dashboard.drawing.graph import Drawing
+from remand_app.store.steps import Attempt
 
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
 DIAMOND = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}

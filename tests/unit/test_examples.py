@@ -17,23 +17,23 @@ from urllib.error import HTTPError, URLError
 
 import pytest
 
-from app.domain.errors import InputInvalid
-from app.domain.template import load_paths, validate_input
-from examples.data_import import handlers as data_import
-from examples.outage import handlers as outage
-from examples.outage import ledger_client
-from examples.payments import gateway_client
-from examples.payments import handlers as payments
-from examples.payments.faults import FAULTS
-from examples.payments.ledger import KeyReused, Ledger
-from examples.scenarios import AIRPORTS, Scenario, all_scenarios, order_input
 from remand import PermanentError, RetryableError, StepContext
 from remand.classify import UNCLASSIFIED, classify
 from remand.handler import registry
+from remand_app.domain.errors import InputInvalid
+from remand_app.domain.template import load_paths, validate_input
+from remand_examples.data_import import handlers as data_import
+from remand_examples.outage import handlers as outage
+from remand_examples.outage import ledger_client
+from remand_examples.payments import gateway_client
+from remand_examples.payments import handlers as payments
+from remand_examples.payments.faults import FAULTS
+from remand_examples.payments.ledger import KeyReused, Ledger
+from remand_examples.scenarios import AIRPORTS, Scenario, all_scenarios, order_input
 
 NAMESPACES = ("payments.", "data_import.", "outage.")
-TEMPLATES = load_paths([Path(str(resources.files("examples")))])
-DATA_IMPORT = Path(str(resources.files("examples.data_import")))
+TEMPLATES = load_paths([Path(str(resources.files("remand_examples")))])
+DATA_IMPORT = Path(str(resources.files("remand_examples.data_import")))
 
 
 def context(step: str, data: Any, **parents: Any) -> StepContext:
@@ -48,7 +48,7 @@ def gateway_context(step: str, card: str, order_id: str) -> StepContext:
 
 @pytest.fixture(scope="module")
 def gateway_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    command = [sys.executable, "-m", "examples.payments.gateway", "--port", "0"]
+    command = [sys.executable, "-m", "remand_examples.payments.gateway", "--port", "0"]
     command += ["--state", str(tmp_path_factory.mktemp("gateway"))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -203,7 +203,7 @@ def test_bad_requests_are_refused(path: str, key: str, body: Any, status: int) -
 
 
 def test_a_gateway_asked_to_stops_with_its_parent(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "examples.payments.gateway", "--port", "0", "--with-parent"]
+    command = [sys.executable, "-m", "remand_examples.payments.gateway", "--port", "0", "--with-parent"]
     command += ["--state", str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -345,7 +345,7 @@ def test_scenarios_are_distinct_and_cover_every_expectation() -> None:
 
 @pytest.fixture
 def ledger_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    command = [sys.executable, "-m", "examples.outage.ledger", "--port", "0"]
+    command = [sys.executable, "-m", "remand_examples.outage.ledger", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = json.loads(process.stdout.readline())["url"]

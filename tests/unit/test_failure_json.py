@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.store import failure_json
 from remand.failure import capture
+from remand_app.store import failure_json
 
 FAILURE = capture(ConnectionResetError("gone"))
 

@@ -8,14 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from app.domain import filters
-from app.domain.audit_filter import AuditFilter
-from app.domain.dead_letter_filter import LetterFilter
-from app.domain.errors import InputInvalid
-from app.domain.group_filter import GroupFilter
-from app.domain.states import DeadLetterStatus, DeadReason, GroupState, WorkflowState
-from app.domain.template_reference import split_reference
-from app.domain.workflow_filter import WorkflowFilter
+from remand_app.domain import filters
+from remand_app.domain.audit_filter import AuditFilter
+from remand_app.domain.dead_letter_filter import LetterFilter
+from remand_app.domain.errors import InputInvalid
+from remand_app.domain.group_filter import GroupFilter
+from remand_app.domain.states import DeadLetterStatus, DeadReason, GroupState, WorkflowState
+from remand_app.domain.template_reference import split_reference
+from remand_app.domain.workflow_filter import WorkflowFilter
 
 ONE, TWO = UUID(int=1), UUID(int=2)
 AT = datetime(2026, 11, 27, 8, tzinfo=UTC)

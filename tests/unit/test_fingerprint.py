@@ -122,7 +122,7 @@ def test_where_the_code_lies_does_not_count() -> None:
 
 
 def test_the_products_own_frames_are_not_the_users() -> None:
-    product = str(Path(fingerprinting.__file__).parents[1] / "app" / "engine" / "run.py")
+    product = str(Path(fingerprinting.__file__).parents[1] / "app" / "remand_app" / "engine" / "run.py")
     own = ("/srv/shop/till.py", "charge")
     assert fingerprint("shop.Odd", "no", trace((product, "_call"), own)) == fingerprint(
         "shop.Odd", "no", trace((product, "_call_it"), own)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.healthcheck import SILENT_SECONDS, SWEEPS_SECONDS, trouble
-from app.store.worker_health import WorkerHealth
+from remand_app.healthcheck import SILENT_SECONDS, SWEEPS_SECONDS, trouble
+from remand_app.store.worker_health import WorkerHealth
 
 WELL = WorkerHealth(
     heartbeat_age=1.0,

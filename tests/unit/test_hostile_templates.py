@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.errors import InputInvalid, TemplateInvalid
-from app.domain.json_schema import TooMuchWork, errors_of
-from app.domain.patterns import PatternInvalid, compile_pattern, published_pattern
-from app.domain.template import from_definition, load_text, to_definition, validate_input
-from app.domain.template.source import MAX_PROBLEMS
+from remand_app.domain.errors import InputInvalid, TemplateInvalid
+from remand_app.domain.json_schema import TooMuchWork, errors_of
+from remand_app.domain.patterns import PatternInvalid, compile_pattern, published_pattern
+from remand_app.domain.template import from_definition, load_text, to_definition, validate_input
+from remand_app.domain.template.source import MAX_PROBLEMS
 
 HEAD = "namespace: n\nname: w\nversion: '1'\n"
 ONE = "steps: [{name: a, handler: h}]\n"

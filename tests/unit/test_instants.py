@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from app.cli.arguments import read_since
-from app.domain import durations
-from app.domain.errors import DurationInvalid, InstantInvalid
-from app.domain.instants import EARLIEST, LATEST, Instant, bounded, read_instant
+from remand_app.cli.arguments import read_since
+from remand_app.domain import durations
+from remand_app.domain.errors import DurationInvalid, InstantInvalid
+from remand_app.domain.instants import EARLIEST, LATEST, Instant, bounded, read_instant
 
 NOW = datetime(2026, 11, 27, 8, tzinfo=UTC)
 HOSTILE = (

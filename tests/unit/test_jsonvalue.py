@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.errors import JsonInvalid, JsonTooLarge
-from app.domain.jsonvalue import MAX_DEPTH, canonical_json, encode, first_problem, path_text
+from remand_app.domain.errors import JsonInvalid, JsonTooLarge
+from remand_app.domain.jsonvalue import MAX_DEPTH, canonical_json, encode, first_problem, path_text
 
 # A draw takes as long as the machine is busy: no deadline.
 QUICK = settings(max_examples=25, deadline=None)

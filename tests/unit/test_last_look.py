@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.engine.last_look import LastLook
+from remand_app.engine.last_look import LastLook
 
 
 class Clock:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.dead_letters import AutoRequeue, AutoRequeueOverrides, DlqSettings, LetterPolicy
+from remand_app.domain.dead_letters import AutoRequeue, AutoRequeueOverrides, DlqSettings, LetterPolicy
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 MONTH = timedelta(days=30)

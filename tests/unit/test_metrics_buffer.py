@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.telemetry import log, metrics_buffer
-from app.telemetry.exposition import Exposed, written
-from app.telemetry.metrics import BATCH_STEPS, BELLS, LOGGED_EVENTS, METRICS, SETTLE_SECONDS
-from app.telemetry.metrics_buffer import MAX_SERIES, OTHER, MetricsBuffer, Series
+from remand_app.telemetry import log, metrics_buffer
+from remand_app.telemetry.exposition import Exposed, written
+from remand_app.telemetry.metrics import BATCH_STEPS, BELLS, LOGGED_EVENTS, METRICS, SETTLE_SECONDS
+from remand_app.telemetry.metrics_buffer import MAX_SERIES, OTHER, MetricsBuffer, Series
 
 
 @pytest.fixture(autouse=True)

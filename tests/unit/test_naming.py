@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from workers.naming import take_place
+from remand_workers.naming import take_place
 
 HOLD = """
 import sys
 from pathlib import Path
-from workers.naming import take_place
+from remand_workers.naming import take_place
 print(take_place(["steps"], Path(sys.argv[1])), flush=True)
 sys.stdin.read()
 """

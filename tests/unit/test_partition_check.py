@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.partition_check import MANY, TABLES, DefaultRows, Fault, Home, Partition, find_faults
-from app.domain.partitions import Interval, Period, missing_periods, whole_period
-from app.store.tables import PARTITIONED
+from remand_app.domain.partition_check import MANY, TABLES, DefaultRows, Fault, Home, Partition, find_faults
+from remand_app.domain.partitions import Interval, Period, missing_periods, whole_period
+from remand_app.store.tables import PARTITIONED
 
 NOW = datetime(2026, 11, 28, 9, 30, tzinfo=UTC)
 CLEAN = tuple(DefaultRows(table, 0, 0) for table in TABLES)

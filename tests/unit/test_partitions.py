@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.partitions import (
+from remand_app.domain.partitions import (
     Interval,
     Period,
     missing_periods,

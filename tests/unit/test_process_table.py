@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from app.engine import process_table
-from app.engine.process_table import ProcessTable, Ran, Running, Slot, SlotWriter
+from remand_app.engine import process_table
+from remand_app.engine.process_table import ProcessTable, Ran, Running, Slot, SlotWriter
 from tests.support.children import forked
 from tests.support.waiting import eventually
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.config.settings import Settings
 from remand.redact import redact_text
+from remand_app.config.settings import Settings
 from tests.support.redaction import lines, score
 
 KEYS = Settings.model_fields["redact_keys"].default

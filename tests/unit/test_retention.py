@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.domain.archive import (
+from remand_app.domain.archive import (
     ArchiveOverrides,
     ArchivePolicies,
     Census,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app.domain.snapshot import fit
+from remand_app.domain.snapshot import fit
 
 CUT = "[left out: the snapshot was too large]"
 BIG = "x" * 1000

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.domain.staleness import (
+from remand_app.domain.staleness import (
     PATIENT,
     Health,
     Lifecycle,
@@ -15,7 +15,7 @@ from app.domain.staleness import (
     Why,
     judge,
 )
-from app.domain.states import FINAL_WORKFLOW_STATES, WorkflowState
+from remand_app.domain.states import FINAL_WORKFLOW_STATES, WorkflowState
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DEFAULT = Lifecycle()

@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 import structlog
 
-from app.domain.printable import printable
-from app.telemetry import EVENTS, configure_logging, lines_belong_to, lines_belong_to_nothing, log
+from remand_app.domain.printable import printable
+from remand_app.telemetry import EVENTS, configure_logging, lines_belong_to, lines_belong_to_nothing, log
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.errors import IdentityInvalid, InputInvalid, InputTooLarge, Problem, TemplateInvalid
-from app.domain.retry import CATEGORIES, DEFAULT_RETRY, POLICIES
-from app.domain.template import (
+from remand_app.domain.errors import IdentityInvalid, InputInvalid, InputTooLarge, Problem, TemplateInvalid
+from remand_app.domain.retry import CATEGORIES, DEFAULT_RETRY, POLICIES
+from remand_app.domain.template import (
     RetryOverrides,
     Template,
     content_hash,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.celery_protocol import WireInvalid, check_content, read_command, read_task
+from remand_app.domain.celery_protocol import WireInvalid, check_content, read_command, read_task
 
 HEADERS = {"task": "remand.drain", "id": "1"}
 ANYTHING = st.recursive(

@@ -7,9 +7,9 @@ from typing import Any
 
 import typer
 
-from app.cli import root
-from app.cli.exits import EXIT_CODES
-from app.cli.verbs import FROM_TABLE, VERBS, Verb
+from remand_app.cli import root
+from remand_app.cli.exits import EXIT_CODES
+from remand_app.cli.verbs import FROM_TABLE, VERBS, Verb
 from tools.docgen import command_words
 from tools.docgen.usage import default, parameters, usage, written
 from tools.docgen.verbs import link_to

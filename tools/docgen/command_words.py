@@ -10,7 +10,7 @@ import json
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from app.cli.commands import (
+from remand_app.cli.commands import (
     archive,
     audit,
     breaker,
@@ -40,10 +40,10 @@ from app.cli.commands import (
     worker,
     workflow_verbs,
 )
-from app.cli.verb_words import made_of, parameter
-from app.cli.verbs import EXPLAIN, FROM_TABLE, RUN, VERBS, WORK, Group, Verb
-from app.cli.words import recorded
-from app.demo import demo, outage
+from remand_app.cli.verb_words import made_of, parameter
+from remand_app.cli.verbs import EXPLAIN, FROM_TABLE, RUN, VERBS, WORK, Group, Verb
+from remand_app.cli.words import recorded
+from remand_app.demo import demo, outage
 
 _NOUNS: tuple[tuple[ModuleType, str | None], ...] = (
     (workflow_verbs, WORK),

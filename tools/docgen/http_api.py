@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from app.api.app import build
-from app.api.openapi import document
-from app.api.verbs import NOUN_OF
-from app.config import Settings
-from app.runtime import Runtime
+from remand_app.api.app import build
+from remand_app.api.openapi import document
+from remand_app.api.verbs import NOUN_OF
+from remand_app.config import Settings
+from remand_app.runtime import Runtime
 from tools.docgen.verbs import bodies_of, link_to
 
 _PROSE = frozenset({"description", "title", "examples", "example", "summary"})

@@ -11,14 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 import remand.client  # noqa: F401 - its errors are in the reference, too
-from app.cli.words import FILE, catalogue, from_table
-from app.config import rules_reference, settings_reference, targets_reference
-from app.demo.checks import DemoFailed
-from app.domain.problem_codes import OF_SETTINGS, OF_TEMPLATES
-from app.telemetry import EVENTS
-from app.telemetry.metrics import METRICS
-from app.web import errors as web_errors
 from remand.errors import RemandError
+from remand_app.cli.words import FILE, catalogue, from_table
+from remand_app.config import rules_reference, settings_reference, targets_reference
+from remand_app.demo.checks import DemoFailed
+from remand_app.domain.problem_codes import OF_SETTINGS, OF_TEMPLATES
+from remand_app.telemetry import EVENTS
+from remand_app.telemetry.metrics import METRICS
+from remand_app.web import errors as web_errors
 from tools.docgen import command_words
 from tools.docgen.command_line import command_line
 from tools.docgen.http_api import api_document, http_api, json_shapes

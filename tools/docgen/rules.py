@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.cli.render.rule_table import keys_of, looks_at
 from remand.rules import FAMILIES, POLICY_OF, Family, Rule
 from remand.rules.user import ENTRY_POINT_GROUP
 from remand.stages import STAGES
+from remand_app.cli.render.rule_table import keys_of, looks_at
 
 _ABOUT = (
     "What kind of failure an exception is, and so whether, when and how a step is tried again. The first"

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import pairwise
 
-from app.domain import states
-from app.domain.states import DeadLetterStatus, Phase, StepState, WorkflowState
-from app.domain.transitions import STEP_RULES, WORKFLOW_RULES, Rule
+from remand_app.domain import states
+from remand_app.domain.states import DeadLetterStatus, Phase, StepState, WorkflowState
+from remand_app.domain.transitions import STEP_RULES, WORKFLOW_RULES, Rule
 
 _BY_HAND = ("cancel", "resolve_manually", "complete_manually")
 """Events that lead out of every live state: drawn, they would hide all else."""
 
 
 _ABOUT = (
-    "Drawn from `app/domain/transitions.py`, which the migration seeds into the table `transition_rule`: "
-    "a move that is not here cannot be stored."
+    "Drawn from `app/remand_app/domain/transitions.py`, which the migration seeds into the table "
+    "`transition_rule`: a move that is not here cannot be stored."
 )
 _ABOUT_LETTERS = (
     "Opened by a terminal failure, one open at a time for a workflow; closed by an operator's verb."

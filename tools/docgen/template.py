@@ -13,10 +13,10 @@ from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from app.config.reference import allowed, shown_default
-from app.domain.archive import ArchiveOverrides
-from app.domain.dead_letters import AutoRequeueOverrides
-from app.domain.retry import (
+from remand_app.config.reference import allowed, shown_default
+from remand_app.domain.archive import ArchiveOverrides
+from remand_app.domain.dead_letters import AutoRequeueOverrides
+from remand_app.domain.retry import (
     ExponentialOverrides,
     FibonacciOverrides,
     FixedOverrides,
@@ -24,9 +24,9 @@ from app.domain.retry import (
     LinearOverrides,
     RetryOverrides,
 )
-from app.domain.staleness import LifecycleOverrides
-from app.domain.template.model import DeadLetterSpec, StepSpec, Template
-from app.domain.user_rules import RuleSpec
+from remand_app.domain.staleness import LifecycleOverrides
+from remand_app.domain.template.model import DeadLetterSpec, StepSpec, Template
+from remand_app.domain.user_rules import RuleSpec
 
 
 class Key(NamedTuple):

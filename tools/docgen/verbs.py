@@ -8,12 +8,12 @@ from typing import Any
 
 import typer
 
-from app.api.verbs import NOUN_OF
-from app.cli import root
-from app.cli.exits import EXIT_CODES
-from app.cli.verb_words import exits_of
-from app.cli.verbs import FROM_TABLE
-from app.resources.verbs import Argument, Noun, Verb, verbs_of
+from remand_app.api.verbs import NOUN_OF
+from remand_app.cli import root
+from remand_app.cli.exits import EXIT_CODES
+from remand_app.cli.verb_words import exits_of
+from remand_app.cli.verbs import FROM_TABLE
+from remand_app.resources.verbs import Argument, Noun, Verb, verbs_of
 from tools.docgen.usage import parameters, usage, written
 
 _TITLES: Mapping[Noun, str] = MappingProxyType(

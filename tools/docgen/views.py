@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import app.store
+import remand_app.store
 
-_SQL = Path(app.store.__file__).parent / "sql"
+_SQL = Path(remand_app.store.__file__).parent / "sql"
 _COMMENT = re.compile(
     r"^comment on (view|column) remand\.v_\w+(?:\.(\w+))?\s+is '((?:[^']|'')*)';", re.MULTILINE
 )

@@ -20,7 +20,7 @@ REMAND_FLOWER_PORT=15555
 REMAND_API_PORT=18484
 REMAND_GRAFANA_PORT=13000
 REMAND_DASHBOARD_URL=http://127.0.0.1:18484
-REMAND_HANDLERS=examples.payments.handlers,examples.data_import.handlers,flows.slow
+REMAND_HANDLERS=remand_examples.payments.handlers,remand_examples.data_import.handlers,flows.slow
 REMAND_TEMPLATES=examples,flows
 END
 files=(-f docker-compose.yml -f $here/flows.yml)
@@ -119,10 +119,10 @@ hears_after_reconnects() {
 }
 goes_red_when_deaf() {
   local id
-  dc exec -T maintenance-worker celery -A workers control cancel_consumer steps > /dev/null 2>&1
+  dc exec -T maintenance-worker celery -A remand_workers control cancel_consumer steps > /dev/null 2>&1
   id=$(submit_slow 0.1)
   until_is 90 unhealthy health step-worker || return 1
-  dc exec -T maintenance-worker celery -A workers control add_consumer steps > /dev/null 2>&1
+  dc exec -T maintenance-worker celery -A remand_workers control add_consumer steps > /dev/null 2>&1
   until_is 30 complete step "$id" state && until_is 60 healthy health step-worker
 }
 flower_asks_for_a_login() {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from migrations.order import revisions
-from migrations.revision import Revision
+from remand_migrations.order import revisions
+from remand_migrations.revision import Revision
 
 revision = "9001"
 down_revision = revisions()[-1]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from migrations.indexes import Index
-from migrations.order import revisions
-from migrations.revision import Revision
+from remand_migrations.indexes import Index
+from remand_migrations.order import revisions
+from remand_migrations.revision import Revision
 
 revision = "9002"
 down_revision = "9001"

@@ -1,5 +1,0 @@
-"""Users and tokens, as every door shows them: who may sign in, and as what."""
-
-from app.store.access import list_tokens, list_users, role_of
-
-__all__ = ["list_tokens", "list_users", "role_of"]

@@ -1,5 +1,0 @@
-"""Partitions, as every door shows them, and how long live work may wait while new ones are made."""
-
-from app.store.new_periods import Patience
-
-__all__ = ["Patience"]
