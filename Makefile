@@ -165,10 +165,10 @@ format: install ## Format, and repair what ruff can repair
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command "make lock"
 lock: install ## Write requirements/ anew from pyproject.toml (newer versions: ARGS=--upgrade)
-	$(LOCK) pyproject.toml --group dev -o requirements/dev.txt $(ARGS)
-	$(LOCK) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
+	$(LOCK) pyproject.toml --all-extras --group dev -o requirements/dev.txt $(ARGS)
+	$(LOCK) pyproject.toml --extra embedded --extra flower --constraint requirements/dev.txt -o requirements/runtime.txt
 	$(LOCK) --group build --constraint requirements/dev.txt -o requirements/build.txt
-	$(LOCK) pyproject.toml --group corpus --constraint requirements/dev.txt -o requirements/corpus.txt $(ARGS)
+	$(LOCK) pyproject.toml --extra embedded --extra flower --group corpus --constraint requirements/dev.txt -o requirements/corpus.txt $(ARGS)
 
 audit: install ## Ask an index of advisories about what is locked (needs the network)
 	@$(BIN)/uv tool run --quiet pip-audit==2.10.1 --progress-spinner off --disable-pip --require-hashes \

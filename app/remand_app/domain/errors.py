@@ -22,7 +22,7 @@
     │   ├── ConfigInvalid  .problems
     │   ├── DatabaseUnreachable  BrokerUnreachable  EmbeddedUnavailable  StepUnreadable
     │   │   └── DatabaseMissing  DatabaseReadOnly
-    │   ├── DatabaseUnsuited  RightMissing
+    │   ├── DatabaseUnsuited  RightMissing  ExtraMissing
     │   ├── NobodyCouldSignIn  AddressTaken  NotifyUnfit
     │   └── SchemaMissing  SchemaTooOld  SchemaTooNew
     ├── Refused                      not for this caller        1
@@ -397,6 +397,12 @@ class RightMissing(Unfit):
     """The role of `database_url` may not do what is needed; `details.grant` is what would let it."""
 
     code = "RIGHT_MISSING"
+
+
+class ExtraMissing(Unfit):
+    """Packages are not installed that an extra of the distribution brings, such as `remand[server]`."""
+
+    code = "EXTRA_MISSING"
 
 
 class BrokerUnreachable(Unfit):

