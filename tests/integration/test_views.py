@@ -178,7 +178,11 @@ def test_a_reader_may_read_every_view_and_nothing_that_users_put_in(
         .render_as_string(hide_password=False)
     )
     tab = subprocess.run(
-        [sys.executable, "-c", "import json; from workers.flower_tab import look; print(json.dumps(look()))"],
+        [
+            sys.executable,
+            "-c",
+            "import json; from remand_workers.flower_tab import look; print(json.dumps(look()))",
+        ],
         env={**os.environ, "REMAND_DATABASE_URL": reader},
         capture_output=True,
         text=True,

@@ -19,24 +19,14 @@ from sqlalchemy.engine import URL, make_url
 from remand_app.store import schema
 from remand_app.store.connect import connect
 from remand_app.store.database import Database
+from remand_app.store.tables import metadata
 
 PREFIX = "remand_test_"
 _KEEP_SECONDS = 7200
 _numbers = itertools.count(1)
-_TABLES = (
-    "notifications", "notification_targets",
-    "sessions", "users", "login_codes", "login_attempts", "api_tokens",
-    "idempotency_keys", "audit_log", "redrive_items", "redrives",
-    "dead_letter_hours", "dead_letter_counts",
-    "dead_letter_notes",
-    "dead_letters", "dead_letter_deltas", "dead_letter_groups", "queue_settings",
-    "workers", "identities", "run_queue", "history",
-    "attempts", "steps",
-    "workflows", "history_archive", "attempts_archive", "steps_archive", "workflows_archive", "archive_runs",
-    "template_steps", "templates", "breaker_moves", "breakers", "pauses", "template_pauses",
-    "traffic",
-    "retry_budgets", "unclassified", "sweep_figures", "sweep_runs", "staleness_settings",
-)  # fmt: skip
+_SEEDED = {"dead_queues", "transition_rule"}
+_TABLES = tuple(table.name for table in reversed(metadata.sorted_tables) if table.name not in _SEEDED)
+"""Every table that a test may fill but for dead queues, those that refer to others first."""
 
 
 class Cluster:
