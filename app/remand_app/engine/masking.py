@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from remand.failure import Failure
 from remand.redact import redact_json
-from remand_app.store import failure_json
 from remand_app.store.steps import Attempt, Step
 from remand_app.store.workflows import Workflow
 
@@ -26,5 +25,19 @@ def masked(value: Shown, keys: Sequence[str]) -> Shown:
     }
     failure: Failure | None = getattr(value, "failure", None)
     if failure is not None:
-        shown["failure"] = failure_json.read_if_any(redact_json(failure.to_json(), keys))
+        shown["failure"] = masked_failure(failure, keys)
     return dataclasses.replace(value, **shown)
+
+
+def masked_failure(failure: Failure, keys: Sequence[str]) -> Failure:
+    """Return a failure whose texts and facts are masked; `keys` name users' data, never parts of it."""
+    verdict = failure.classification
+    return dataclasses.replace(
+        failure,
+        error_class=redact_json(failure.error_class, keys),
+        message=redact_json(failure.message, keys),
+        traceback=redact_json(failure.traceback, keys),
+        causes=tuple(redact_json(list(failure.causes), keys)),
+        facts=redact_json(dict(failure.facts), keys),
+        classification=dataclasses.replace(verdict, explanation=redact_json(verdict.explanation, keys)),
+    )

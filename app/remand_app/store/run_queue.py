@@ -41,7 +41,8 @@ select work.workflow_id, work.name as step, work.attempt, work.handler,
        work.commit_each,
        coalesce(work.input, flow.input) as input,
        parents.results as parents,
-       work.checkpoint, queued.lease_until, flow.template_id, 0::float as waited_seconds
+       work.checkpoint, queued.lease_until, flow.template_id,
+       extract(epoch from work.started_at - queued.due_at)::float as waited_seconds
   from remand.run_queue queued
   join remand.steps work on work.workflow_id = queued.workflow_id and work.name = queued.step
   join remand.workflows flow on flow.id = queued.workflow_id,

@@ -3,7 +3,7 @@
 -- children (`release_children`) -> start what waits for more than parents -> roll up.
 -- One row: `settled`, how many results counted; `parked`, the workflow of each result that waits until
 -- whoever holds its workflow is done; `rung`, the queues that got work; `passed`, the dependency of each
--- result that a breaker had let through; `claims`, the steps that are this process's now; null: none.
+-- result that a breaker had let through; `claims`, the steps that are this process's now, if any.
 -- p_phase: 'claimed', or 'settling' to apply what was parked. p_inline_bytes: see `parents_of`.
 create or replace function remand.settle_v2(
   p_workflows uuid[], p_steps text[], p_attempts int[], p_results jsonb[], p_worker uuid, p_pid int,
