@@ -128,11 +128,22 @@ def test_ids_come_from_standard_input(
         ((), "UNFILTERED"),
         (("--all",), "INPUT_INVALID"),
         (("--all", *WHY), "INPUT_INVALID"),
+        (("--template", "t/one", "--label", "", *WHY, "--yes"), "INPUT_INVALID"),
+        (("--template", "t/one", "--step", "", *WHY, "--yes"), "INPUT_INVALID"),
         (("--all", *WHY, "--yes", "--canary", "0"), "INPUT_INVALID"),
         (("--all", *WHY, "--yes", "--canary", "few"), "USAGE"),
         (("--all", *WHY, "--yes", "--not-before", "2h"), "USAGE"),
     ],
-    ids=["nothing meant", "no reason", "nobody to ask", "bad canary", "no canary", "past"],
+    ids=[
+        "nothing meant",
+        "no reason",
+        "nobody to ask",
+        "empty label",
+        "empty step",
+        "bad canary",
+        "no canary",
+        "past",
+    ],
 )
 def test_what_is_not_started(letters: list[UUID], answer: Answer, words: tuple[str, ...], code: str) -> None:
     assert answer("start", *words, exits=2)["error"]["code"] == code

@@ -323,6 +323,8 @@ def test_queues_are_paused_and_go_on(site: Harness, operator: httpx.Client, verb
         post(operator, "/queues/steps/resume")
         assert "look first" not in read(operator, "/queues")
     post(operator, "/queues/remand.maintenance/pause", 422)
+    for seconds in ("-5", "1e30"):
+        post(operator, "/breakers/open", 422, name="t.a", seconds=seconds, reason="theirs")
 
 
 def test_breakers_are_opened_and_closed(site: Harness, broken: UUID, operator: httpx.Client) -> None:

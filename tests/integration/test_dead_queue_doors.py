@@ -122,6 +122,10 @@ def test_the_page_makes_points_and_deletes(harness: Harness, web: Web) -> None:
 
     post("/dead-queues", name="bank-dead", description="of the <bank>", size_limit="1")
     post("/dead-queues/set", queue="steps", dead_queue="bank-dead")
+    assert "dead_queue is empty" in post("/dead-queues/set", 422, queue="steps")
+    # A page does what it offers, and no other verb of the noun.
+    post("/dead-queues/other/create", 404)
+    post("/queues/steps/set", 404, dead_queue="default")
     harness.submit("t/pay")
     harness.run_until_quiet()
     page = browser.get("/dead-queues").text

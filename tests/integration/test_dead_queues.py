@@ -360,4 +360,8 @@ def test_the_command_line_makes_points_lists_and_deletes(
     assert answer("dlq", "queue", "delete", "first", exits=5)["error"]["code"] == "DEAD_QUEUE_IN_USE"
     assert answer("dlq", "queue", "delete", "first", "--move-to", "default")["moved"] == 1
     assert answer("dlq", "queue", "create", "steps", exits=5)["error"]["code"] == "DEAD_QUEUE_CHAINED"
+    for words in (("set", "first"), ("create", "third")):
+        assert (
+            answer("dlq", "queue", *words, "--size-limit", "0", exits=2)["error"]["code"] == "INPUT_INVALID"
+        )
     assert answer("queue", "set", "steps", "--dead-queue", "nowhere", exits=4)["error"]["hint"]

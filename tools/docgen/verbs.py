@@ -49,8 +49,8 @@ What people do to things, whichever door they come through: the [command line](c
 [HTTP API](api.md) and the dashboard have the same verbs, made from one table. A verb over Celery is a task
 and a method of [the client](../guides/from-any-celery-app.md).
 
-Every command takes these, and the body of a route the field where one is named; `--dry-run` only where the
-verb says so:
+Every command takes these, and the body of a PATCH the field where one is named; `--dry-run` only where the
+verb says so. What another route takes, and where, stands with [that route](api.md):
 
 | option | field of the body | what |
 |---|---|---|
@@ -60,7 +60,7 @@ verb says so:
 | `--json` | | One JSON document on standard output. |
 | `--config PATH` | | Settings file; default: $REMAND_CONFIG, ./remand.toml. |
 
-Exit codes of all: {exits}
+Exit codes of all: {exits} · `4` where a thing is named: {absent}
 """
 
 
@@ -72,7 +72,7 @@ def link_to(noun: Noun) -> str:
 
 def verbs(document: Mapping[str, Any]) -> str:
     """Return the page. `document`: of the API."""
-    exits = " · ".join(f"`{code}` {EXIT_CODES[code]}" for code in (0, 2, 3, 4))
+    exits = " · ".join(f"`{code}` {EXIT_CODES[code]}" for code in (0, 2, 3))
     groups = {table.noun: path for path, table in FROM_TABLE.items()}
     routes = {
         NOUN_OF[name]: f"PATCH {path}"
@@ -80,7 +80,7 @@ def verbs(document: Mapping[str, Any]) -> str:
         for name in bodies_of(operations.get("patch", {}))
         if name in NOUN_OF
     }
-    parts = ["# Verbs\n", _ABOUT.format(exits=exits)]
+    parts = ["# Verbs\n", _ABOUT.format(exits=exits, absent=EXIT_CODES[4])]
     for noun, title in _TITLES.items():
         parts.append(f"## {title}\n")
         parts += [_verb(verb, groups[noun], routes) for verb in verbs_of(noun)]

@@ -13,6 +13,7 @@ import typer
 
 from remand_app.cli.arguments import read_since
 from remand_app.cli.context import Cli
+from remand_app.domain.errors import InputInvalid
 from remand_app.domain.filters import Question, questions
 from remand_app.domain.template_reference import split_reference
 from remand_app.resources.wording import now
@@ -33,7 +34,9 @@ def filter_of(of: type[Any], *, but: Sequence[str] = (), all: str = "") -> Calla
     def make(cli: Cli, **typed: Any) -> Any:
         values: dict[str, Any] = {usual: ()} if typed.pop("all", False) else {}
         for question in asked:
-            if value := typed[question.field]:
+            value = typed[question.field]
+            if value is not None and value != []:
+                _refuse_empty(question, value)
                 values |= _value(cli, question, value)
         return of(**values)
 
@@ -45,6 +48,12 @@ def filter_of(of: type[Any], *, but: Sequence[str] = (), all: str = "") -> Calla
     cli = inspect.Parameter("cli", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Cli)
     make.__signature__ = inspect.Signature([cli, *options])  # type: ignore[attr-defined]
     return make
+
+
+def _refuse_empty(question: Question, value: Any) -> None:
+    """Refuse an empty text: to a bulk verb, what restricts nothing is another set of letters."""
+    if "" in (value if isinstance(value, list) else [value]):
+        raise InputInvalid(f"{question.option} is empty", hint="leave it out, or say what it must be")
 
 
 def _is_in_a_reference(of: type[Any], question: Question) -> bool:

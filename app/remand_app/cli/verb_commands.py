@@ -93,7 +93,7 @@ def _given(verb: Verb, typed: dict[str, Any]) -> dict[str, Any]:
     return {
         argument.name: _read(argument, value)
         for argument, value in values.items()
-        if value not in (None, False)
+        if value is not None and value is not False
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from starlette.responses import Response
 from remand.errors import RemandError
 from remand_app.dashboard import forms
 from remand_app.dashboard.views import done, engine_of, show
+from remand_app.domain.errors import InputInvalid
 from remand_app.engine import operate
 from remand_app.engine.engine import Engine
 from remand_app.resources.verbs import Argument, Noun, Verb, verbs_of
@@ -22,17 +23,33 @@ from remand_app.web.identity import Caller, allow, signed_in
 Key = tuple[Any, ...]
 
 
-async def change(request: Request, noun: Noun, name: str, key: Key | str, back: str) -> Response:
+async def change(
+    request: Request,
+    noun: Noun,
+    name: str,
+    key: Key | str,
+    back: str,
+    *,
+    only: Collection[str] = (),
+    needs: Collection[str] = (),
+) -> Response:
     """Carry out a verb with the arguments of a form; the page it goes back to says what was done.
 
-    `key`: what the verb is done to; text: the field of the form that names it.
+    `key`: what the verb is done to; text: the field of the form that names it. `only`: the verbs that the
+    page offers; empty: all of the noun. `needs`: fields without which nothing would be done.
 
     Raises:
         NotAllowed: the caller may not do that.
+        InputInvalid: a field is empty that is needed.
         RemandError: as the verb itself.
     """
     verb, caller = _allowed(request, noun, name)
+    if only and verb.name not in only:
+        raise HTTPException(404)
     form = await forms.read(request)
+    for field in needs:
+        if not form.get(field):
+            raise InputInvalid(f"{field} is empty", hint="choose one")
     thing = (form.get(key, ""),) if isinstance(key, str) else key
     value = await run_in_threadpool(_act, engine_of(request), verb, thing, form, caller)
     return done(request, back, verb.told(thing, value))

@@ -14,6 +14,9 @@ Noun = Literal["letter", "group", "step", "workflow", "redrive", "queue", "dead_
 Door = Literal["api", "cli", "dashboard"]
 Kind = Literal["text", "prose", "texts", "flag", "json", "object", "priority", "count", "instant", "duration"]
 
+MAX_SECONDS = 31_536_000
+"""Longest duration that a verb takes: a year."""
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -37,11 +40,20 @@ class Argument:
         return self.parameter or self.name
 
     def checked(self, value: Any) -> Any:
-        """Return a value of it that came through any door. Raises InputInvalid: it is no object of JSON."""
+        """Return a value of it that came through any door.
+
+        Raises:
+            InputInvalid: it is no object of JSON, or no duration up to a year.
+        """
+        problem = hint = ""
         if self.kind == "object" and not isinstance(value, dict):
+            problem, hint = "no object", 'as {"ticket": 417}'
+        elif self.kind == "duration" and value is not None and not 0 <= value <= MAX_SECONDS:
+            problem, hint = "no duration from 0 to a year", "in seconds"
+        if problem:
             from remand_app.domain.errors import InputInvalid  # noqa: PLC0415 - help needs rows, and no errors
 
-            raise InputInvalid(f"{self.name} is no object", hint='as {"ticket": 417}')
+            raise InputInvalid(f"{self.name} is {problem}", hint=hint)
         return value
 
 

@@ -713,7 +713,10 @@ VERBS: Final[tuple[Verb, ...]] = (
         done="The breaker of {0}: open.",
         arguments=(
             Argument(
-                "seconds", "duration", "Try again by itself after so long. Default: never.", typed="--for"
+                "seconds",
+                "duration",
+                "Try again by itself after so long, as 30m or 2h. Default: never.",
+                typed="--for",
             ),
         ),
         previews=False,

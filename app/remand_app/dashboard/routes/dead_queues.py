@@ -38,10 +38,10 @@ async def create(request: Request) -> Response:
 @router.post(_PAGE + "/set")
 async def point(request: Request) -> Response:
     """Let letters of a queue's steps go to a dead queue."""
-    return await verbs.change(request, "queue", "set", "queue", _PAGE)
+    return await verbs.change(request, "queue", "set", "queue", _PAGE, needs=("dead_queue",))
 
 
 @router.post(_PAGE + "/{name}/{verb}")
 async def change(request: Request, name: str, verb: str) -> Response:
     """Change a dead queue, or delete it."""
-    return await verbs.change(request, "dead_queue", verb, (name,), _PAGE)
+    return await verbs.change(request, "dead_queue", verb, (name,), _PAGE, only=("change", "delete"))

@@ -24,4 +24,4 @@ def queues_page(request: Request) -> Response:
 @router.post("/queues/{queue}/{verb}")
 async def change_queue(request: Request, queue: str, verb: str) -> Response:
     """Pause or resume a queue."""
-    return await verbs.change(request, "queue", verb, (queue,), "/queues")
+    return await verbs.change(request, "queue", verb, (queue,), "/queues", only=("pause", "resume"))
