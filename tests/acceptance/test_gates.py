@@ -14,7 +14,7 @@ import pytest
 
 from remand_app.embedded.stack import free_port
 from remand_app.engine import overview
-from remand_app.engine.breakers import reset_breaker
+from remand_app.engine.operate.breakers import reset_breaker
 from remand_app.engine.pauses import resume_queue
 from remand_app.store.pauses import pauses
 from tests.support.site import PATIENCE_SECONDS, Site

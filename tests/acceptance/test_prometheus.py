@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from remand_app.embedded.stack import free_port
-from remand_app.engine.breakers import open_breaker
 from remand_app.engine.operate import Who, give_up_letter, requeue_letter
+from remand_app.engine.operate.breakers import open_breaker
 from remand_app.engine.pauses import pause_queue
 from tests.support.letters import list_letters
 from tests.support.prometheus import RULES, needs, queries

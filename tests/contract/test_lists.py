@@ -23,9 +23,9 @@ from remand_app.domain.access import Role
 from remand_app.domain.notifications import Notice, NotificationKind
 from remand_app.engine import access
 from remand_app.engine.archive import run as archive
-from remand_app.engine.breakers import open_breaker
 from remand_app.engine.dead_queues import create_dead_queue
 from remand_app.engine.enqueue_notifications import enqueue_many
+from remand_app.engine.operate.breakers import open_breaker
 from remand_app.engine.submit import SubmitRequest, submit
 from remand_app.store.database import Database
 from remand_app.store.ids import first_id_at

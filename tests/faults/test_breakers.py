@@ -11,7 +11,7 @@ import pytest
 
 from remand_app.domain.states import BreakerState
 from remand_app.domain.transitions import is_legal
-from remand_app.engine.breakers import close_breaker, open_breaker
+from remand_app.engine.operate.breakers import close_breaker, open_breaker
 from remand_app.store import breakers
 from tests.support.own_servers import OwnPostgres
 from tests.support.site import PATIENCE_SECONDS, SUPPORT, Site

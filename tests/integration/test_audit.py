@@ -8,8 +8,8 @@ from remand_app.domain.access import Role
 from remand_app.domain.audit_filter import AuditFilter
 from remand_app.domain.errors import InputInvalid, QueueNotFound
 from remand_app.engine import access
-from remand_app.engine.breakers import close_breaker, open_breaker, reset_breaker
 from remand_app.engine.operate import Who
+from remand_app.engine.operate.breakers import close_breaker, open_breaker, reset_breaker
 from remand_app.engine.pauses import pause_queue, resume_queue
 from remand_app.resources import audit
 from remand_app.resources.audit import Written

@@ -9,8 +9,9 @@ import pytest
 from remand_app.domain.errors import BreakerNotFound
 from remand_app.domain.states import BreakerState
 from remand_app.engine import breakers
-from remand_app.engine.breakers import Breakers, close_breaker, open_breaker, reset_breaker
+from remand_app.engine.breakers import Breakers
 from remand_app.engine.operate import Who, cancel
+from remand_app.engine.operate.breakers import close_breaker, open_breaker, reset_breaker
 from remand_app.engine.sweeps.ring import ring
 from remand_app.store import breakers as store
 from remand_app.store.breakers import BreakerStatus

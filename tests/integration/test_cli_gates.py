@@ -14,7 +14,7 @@ import pytest
 import remand_app.cli.main  # noqa: F401 - registers the commands
 from remand_app.cli.invoke import run
 from remand_app.domain.workflow_filter import WorkflowFilter
-from remand_app.engine.breakers import close_breaker, open_breaker
+from remand_app.engine.operate.breakers import close_breaker, open_breaker
 from remand_app.engine.pauses import pause_queue, resume_queue
 from remand_app.store.workflow_search import search
 from tests.support.brokers import bells_in

@@ -15,7 +15,7 @@ import pytest
 import remand_app.cli.main  # noqa: F401 - registers the commands
 from remand import PermanentError
 from remand_app.cli.invoke import run
-from remand_app.engine.breakers import open_breaker
+from remand_app.engine.operate.breakers import open_breaker
 from remand_app.engine.sweeps.redrive import redrive as sweep
 from remand_app.store.ids import new_id
 from tests.support.clock import FakeClock

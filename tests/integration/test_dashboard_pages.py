@@ -292,7 +292,7 @@ def test_the_queue_of_a_filter_is_not_the_queue_to_run_in(
 
 
 def test_a_redrive_that_a_breaker_holds_says_so(site: Harness, broken: UUID, operator: httpx.Client) -> None:
-    from remand_app.engine.breakers import open_breaker
+    from remand_app.engine.operate.breakers import open_breaker
     from remand_app.engine.sweeps.redrive import redrive
 
     open_breaker(site.engine, "h", by="ann", seconds=540)

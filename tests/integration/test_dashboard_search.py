@@ -7,8 +7,8 @@ from remand import PermanentError
 from remand_app.domain.access import Permission, Role
 from remand_app.domain.dead_letter_filter import LetterFilter
 from remand_app.engine import redrive
-from remand_app.engine.breakers import open_breaker
 from remand_app.engine.operate import Who
+from remand_app.engine.operate.breakers import open_breaker
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web

@@ -6,7 +6,7 @@ from uuid import UUID
 from remand_app.clock import DatabaseClock
 from remand_app.domain.workflow_filter import WorkflowFilter
 from remand_app.engine.worker_limits import live_workers
-from remand_app.store import diagnosis
+from remand_app.store import diagnosis, queue_counts
 from remand_app.store.workflow_search import search
 from remand_app.store.workflows import get_workflow
 from tests.support.engine import Harness
@@ -20,7 +20,7 @@ def test_what_waits_is_counted_by_queue_with_the_age_of_the_oldest(harness: Harn
     harness.submit_many("t/one", range(3))
     harness.advance(7)
 
-    [found] = diagnosis.waiting(harness.database, harness.clock)
+    [found] = queue_counts.waiting(harness.database, harness.clock)
 
     assert (found.queue, found.ready, found.due, found.oldest_seconds) == ("steps", 3, 3, 7)
     assert (found.failed, found.waiting, found.held, found.claimed) == (0, 0, 0, 0)
@@ -56,6 +56,6 @@ def test_a_queue_is_counted_as_one_however_postgres_plans_it(harness: Harness) -
     harness.database.call("analyze remand.run_queue")
     harness.submit_many("t/one", range(1, 40))
 
-    found = diagnosis.waiting(harness.database, DatabaseClock())
+    found = queue_counts.waiting(harness.database, DatabaseClock())
 
     assert [(one.queue, one.ready) for one in found] == [("steps", 40)]

@@ -17,8 +17,9 @@ from remand_app.domain.breaker import DEFAULT_BREAKER, after_failures
 from remand_app.domain.states import BreakerState
 from remand_app.engine import breakers, operate
 from remand_app.engine.attempt_counter import AttemptCounter
-from remand_app.engine.breakers import Breakers, close_breaker, open_breaker, reset_breaker
+from remand_app.engine.breakers import Breakers
 from remand_app.engine.operate import Who
+from remand_app.engine.operate.breakers import close_breaker, open_breaker, reset_breaker
 from remand_app.engine.pauses import pause_queue
 from remand_app.engine.sweeps.ring import ring
 from remand_app.store import breakers as store

@@ -14,10 +14,10 @@ from remand_app.domain.access import Permission
 from remand_app.domain.dead_letter_filter import LetterFilter
 from remand_app.domain.errors import DatabaseUnreachable
 from remand_app.engine import archive, redrive
-from remand_app.engine.breakers import open_breaker
 from remand_app.engine.last_look import LastLook
 from remand_app.engine.operate import Who, claim_letter, give_up_letter, requeue_letter, resolve_letter
 from remand_app.engine.operate import groups as group_verbs
+from remand_app.engine.operate.breakers import open_breaker
 from remand_app.engine.pauses import pause_queue
 from remand_app.engine.site_metrics import KEPT_SECONDS, look
 from remand_app.engine.sweeps.rescue import rescue

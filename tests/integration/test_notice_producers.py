@@ -8,8 +8,8 @@ import pytest
 
 from remand.errors import PermanentError
 from remand_app.domain.notifications import NotificationKind
-from remand_app.engine.breakers import close_breaker, open_breaker
 from remand_app.engine.operate import Who, groups
+from remand_app.engine.operate.breakers import close_breaker, open_breaker
 from remand_app.engine.sweeps.expire import expire
 from remand_app.engine.sweeps.notify import tell_failing, tell_growth
 from remand_app.store import group_counts, group_search

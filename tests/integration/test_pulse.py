@@ -9,8 +9,8 @@ import pytest
 from remand.errors import PermanentError
 from remand_app.domain.dead_letter_filter import LetterFilter
 from remand_app.engine import operate, redrive
-from remand_app.engine.breakers import open_breaker
 from remand_app.engine.operate import Who, groups
+from remand_app.engine.operate.breakers import open_breaker
 from remand_app.engine.pauses import pause_queue
 from remand_app.engine.redrive import Options
 from remand_app.engine.sweeps.redrive import redrive as sweep

@@ -11,8 +11,8 @@ from remand import PermanentError
 from remand_app.domain.dead_letter_filter import LetterFilter
 from remand_app.domain.redrive import RedriveVerb
 from remand_app.engine import operate, redrive
-from remand_app.engine.breakers import open_breaker
 from remand_app.engine.operate import Who, claim_letter, requeue_letter
+from remand_app.engine.operate.breakers import open_breaker
 from remand_app.engine.pauses import pause_queue
 from remand_app.engine.redrive import Forecast, ForecastCheck, Options, outlook
 from remand_app.engine.redrive import run as running

@@ -12,8 +12,8 @@ from remand import PermanentError
 from remand_app.domain.dead_letter_filter import LetterFilter
 from remand_app.domain.redrive import RedriveState
 from remand_app.engine import redrive
-from remand_app.engine.breakers import close_breaker, open_breaker
 from remand_app.engine.operate import Who
+from remand_app.engine.operate.breakers import close_breaker, open_breaker
 from remand_app.engine.pauses import pause_queue
 from remand_app.engine.redrive import Options, Wait
 from remand_app.engine.sweeps.redrive import redrive as sweep

@@ -8,7 +8,7 @@ import pytest
 
 from remand.errors import PermanentError
 from remand_app.domain.access import Permission, Role
-from remand_app.engine import breakers
+from remand_app.engine.operate import breakers
 from tests.support.engine import Harness
 from tests.support.shapes import always, shape
 from tests.support.web import Web

@@ -8,7 +8,7 @@ from celery.worker.control import Panel
 from remand_app.config import load_settings
 from remand_app.domain.commands import check_command
 from remand_app.domain.errors import NotSignedIn
-from remand_workers.guarded import handlers
+from remand_workers.message_guard import handlers
 
 
 def served(access: str | None) -> set[str]:

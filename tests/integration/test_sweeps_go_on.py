@@ -12,9 +12,9 @@ from structlog.testing import capture_logs
 
 from remand.errors import PermanentError
 from remand_app.engine import operate
-from remand_app.engine.breakers import close_breaker, open_breaker
 from remand_app.engine.engine import Engine
 from remand_app.engine.operate import Who
+from remand_app.engine.operate.breakers import close_breaker, open_breaker
 from remand_app.engine.sweeps.expire import expire
 from remand_app.engine.sweeps.never_ready import stalled
 from remand_app.engine.sweeps.requeue import requeue

@@ -18,8 +18,8 @@ from remand.errors import PermanentError, RetryableError
 from remand_app.config import Settings
 from remand_app.domain.access import Role
 from remand_app.domain.dead_letter_filter import LetterFilter
-from remand_app.engine import access, breakers, pauses, redrive
-from remand_app.engine.operate import Who
+from remand_app.engine import access, pauses, redrive
+from remand_app.engine.operate import Who, breakers
 from remand_app.runtime import Runtime
 from remand_app.server import _uvicorn, create
 from tests.support.bell import RecordingBell

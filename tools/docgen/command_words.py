@@ -35,6 +35,7 @@ from remand_app.cli.commands import (
     sweeps,
     template,
     token,
+    top,
     up,
     user,
     worker,
@@ -64,7 +65,7 @@ _NOUNS: tuple[tuple[ModuleType, str | None], ...] = (
     (audit, EXPLAIN),
 )
 _OF_THE_ROOT = (
-    up, env, demo, outage, submit, migrate, worker, serve, dlq_statistics, sweeps, stale, retention,
+    up, env, demo, outage, submit, migrate, worker, serve, dlq_statistics, top, sweeps, stale, retention,
     doctor, classify,
 )  # fmt: skip
 _ORDER = (

@@ -21,7 +21,7 @@ from remand.redact import redact_text
 from remand_app.broker_queues import queue_arguments
 from remand_app.domain.queues import advice
 from remand_app.telemetry import log
-from remand_workers.guarded import Guarded
+from remand_workers.message_guard import Guarded
 
 PREFIX = "remand."
 """The prefix of our tasks' names; our workers run nothing else."""

@@ -1,7 +1,7 @@
 """Keep garbage in a queue from ending a worker before any of our code has seen it.
 
 kombu and amqp parse messages outside every guard. Here an unreadable message is wrapped in a readable one
-that says so. It reaches the consumer like any other, which sets it aside (guarded.py). kombu also
+that says so. It reaches the consumer like any other, which sets it aside (message_guard.py). kombu also
 puts messages back on a connection that is already gone: here they stay where they are. A bell lost this way
 is rung again.
 Source: celery/celery#4308.

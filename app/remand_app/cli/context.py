@@ -6,8 +6,6 @@ modules loaded, when they are first asked for: a command pays only for what it u
 
 from __future__ import annotations
 
-import getpass
-import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXPLAIN", "ROOT", "RUN", "START", "USER_VARIABLE", "WORK", "After", "By", "Cli",
-    "Group", "Limit", "Reason", "WorkflowId", "decider", "operator", "run_verb",
+    "Group", "Limit", "Reason", "WorkflowId", "run_verb",
 ]  # fmt: skip
 _DOCUMENTS = ("input", "result")
 """Arguments that are JSON, with a limit of their own."""
@@ -112,6 +110,7 @@ class Cli:
 
     def who(self, by: str | None, reason: str | None) -> Who:
         """Return who decides, and why."""
+        from remand_app.cli.decider import decider
         from remand_app.engine.operate import Who
 
         return Who(decider(by), reason)
@@ -123,38 +122,6 @@ class Cli:
             made["unchecked"].engine.bell.flush()
         if "_connections" in made:
             made["_connections"].dispose()
-
-
-def decider(by: str | None) -> str:
-    """Return who decides: the one that `--by` names, else who types.
-
-    Raises:
-        InputInvalid: it is the product's own name.
-    """
-    from remand_app.domain.access import OWN_NAME
-
-    if by is not None and by.strip().lower() == OWN_NAME:
-        from remand_app.domain.errors import InputInvalid
-
-        raise InputInvalid(f"{OWN_NAME} is what the product itself signs as", hint="name a person")
-    return by or operator()
-
-
-def operator() -> str:
-    """Return who types: $REMAND_USER, else the OS user."""
-    from remand_app.domain.access import OWN_NAME
-
-    named = os.environ.get(USER_VARIABLE, "").strip() or _os_user()
-    # The user of the container image has this name, too.
-    return f"user:{named}" if named.lower() == OWN_NAME else named
-
-
-def _os_user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # A container may run as a user id that no account has.
-        return f"uid {os.getuid()}"
 
 
 def run_verb(

@@ -21,15 +21,13 @@ from remand_app.domain.errors import BreakerNotFound
 from remand_app.domain.states import BreakerState
 from remand_app.domain.template import Template
 from remand_app.engine.bell import Bell
-from remand_app.engine.breaker_moves import iso, log_move, notify_opened
+from remand_app.engine.breaker_moves import log_move, notify_opened
 from remand_app.engine.engine import Engine
-from remand_app.engine.operate import Who
 from remand_app.engine.sweeps.passing_over import act_beside, act_passing_over
 from remand_app.engine.worker_limits import limits_of
-from remand_app.store import audit, sweeping
 from remand_app.store import breakers as store
+from remand_app.store import sweeping
 from remand_app.store.attempt_counts import Source
-from remand_app.store.audit import Entry
 from remand_app.store.breakers import BreakerStatus
 from remand_app.store.database import Connection
 from remand_app.store.failures import FailedAttempt
@@ -273,60 +271,6 @@ def source_of(template: Template, step: str, handler: str) -> Source:
     return Source(template.namespace, handler, handler if known is None else known.watched)
 
 
-def open_breaker(
-    engine: Engine,
-    name: str,
-    *,
-    by: str,
-    reason: str | None = None,
-    seconds: float | None = None,
-    via: str = "cli",
-) -> Move:
-    """Open a breaker by hand: no step of the dependency is claimed until it is closed or `seconds` are over.
-
-    Transaction: own.
-    """
-    return _by_hand(
-        engine,
-        name,
-        Who(by, reason, via),
-        "breaker.open",
-        lambda known, now: rules.by_hand_open(known, seconds=seconds, reason=reason, now=now),
-    )
-
-
-def close_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None, via: str = "cli") -> Move:
-    """Close a breaker by hand: the steps it held are released at its rate. Transaction: own.
-
-    Raises:
-        BreakerNotFound: it has never moved, so there is nothing to close.
-    """
-    show_breaker(engine, name)
-    return _by_hand(
-        engine,
-        name,
-        Who(by, reason, via),
-        "breaker.close",
-        lambda known, now: rules.by_hand_close(known, reason=reason, now=now),
-    )
-
-
-def reset_breaker(engine: Engine, name: str, *, by: str, reason: str | None = None, via: str = "cli") -> Move:
-    """Close a breaker, forget its counts, release its steps at once. Transaction: own, and the sweep's.
-
-    Raises:
-        BreakerNotFound: it has never moved, so there is nothing to reset.
-    """
-    show_breaker(engine, name)
-    return _by_hand(
-        engine,
-        name,
-        Who(by, reason, via),
-        "breaker.reset",
-        lambda known, now: rules.by_hand_reset(known, reason=reason, now=now),
-    )
-
-
 def show_breaker(engine: Engine, name: str) -> BreakerStatus:
     """Return a breaker with what it holds. Transaction: own.
 
@@ -341,29 +285,3 @@ def show_breaker(engine: Engine, name: str) -> BreakerStatus:
             details={"breaker": name},
         )
     return breakers[0]
-
-
-def _by_hand(
-    engine: Engine,
-    name: str,
-    who: Who,
-    verb: str,
-    decide: Callable[[Breaker | None, datetime], Move],
-) -> Move:
-    while True:
-        with engine.database.begin() as connection:
-            known = store.lock(connection, name)
-            now = engine.now(connection)
-            move = decide(known, now)
-            # A breaker without a row cannot be locked: it may have moved for the first time meanwhile.
-            if store.move(connection, name, move, by=who.by, now=now):
-                before, after = {"state": str(move.from_state)}, {"state": str(move.to_state)}
-                entry = Entry(
-                    verb, "breaker", name, before=before, after={**after, "probe_at": iso(move.probe_at)}
-                )
-                audit.record(connection, entry, by=who.by, via=who.via, reason=who.reason, now=now)
-                notify_opened(engine, connection, name, move, by=who.by, now=now)
-                break
-    log_move(name, move, who.by)
-    Breakers(engine).sweep(engine.bell)
-    return move

@@ -20,10 +20,10 @@ from remand_app.engine.engine import Engine
 from remand_app.engine.pauses import check_known
 from remand_app.engine.worker_limits import live_workers
 from remand_app.store import breakers as store
-from remand_app.store import diagnosis
+from remand_app.store import diagnosis, queue_counts
 from remand_app.store.breakers import PastMove
-from remand_app.store.diagnosis import Waiting
 from remand_app.store.pauses import Pause, pauses
+from remand_app.store.queue_counts import Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ def queues(engine: Engine) -> list[QueueStanding]:
 
     Transaction: one for each of four short queries.
     """
-    work = {waiting.queue: waiting for waiting in diagnosis.waiting(engine.database, engine.clock)}
+    work = {waiting.queue: waiting for waiting in queue_counts.waiting(engine.database, engine.clock)}
     paused = {pause.queue: pause for pause in pauses(engine.database)}
     live = live_workers(engine)
-    others = {*diagnosis.step_queues(engine.database), *work, *paused} - {*BUILT_IN}
+    others = {*queue_counts.step_queues(engine.database), *work, *paused} - {*BUILT_IN}
     return [
         QueueStanding(
             name,

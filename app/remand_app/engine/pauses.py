@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from remand_app.domain.errors import InputInvalid, QueueNotFound
 from remand_app.domain.queues import BUILT_IN, COMMANDS, MAINTENANCE, STEPS
 from remand_app.engine.engine import Engine
-from remand_app.store import audit, diagnosis, pauses
+from remand_app.store import audit, pauses, queue_counts
 from remand_app.store.audit import Entry
 from remand_app.telemetry import log
 
@@ -71,7 +71,7 @@ def check_step_queue(engine: Engine, queue: str) -> None:
     Raises:
         QueueNotFound: no published template has steps in it.
     """
-    known = {STEPS, *diagnosis.step_queues(engine.database)}
+    known = {STEPS, *queue_counts.step_queues(engine.database)}
     if queue not in known:
         raise _not_found(queue, known)
 
@@ -82,7 +82,7 @@ def check_known(engine: Engine, queue: str) -> None:
     Raises:
         QueueNotFound: no such queue is known.
     """
-    known = {*BUILT_IN, *diagnosis.step_queues(engine.database)}
+    known = {*BUILT_IN, *queue_counts.step_queues(engine.database)}
     if queue in known:
         return
     raise _not_found(queue, known)

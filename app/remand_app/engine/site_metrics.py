@@ -19,10 +19,18 @@ from remand_app.domain.states import BreakerState, DeadLetterStatus, DeadReason
 from remand_app.engine import statistics
 from remand_app.engine.engine import Engine
 from remand_app.engine.worker_limits import live_workers
-from remand_app.store import breakers, diagnosis, group_counts, partitions, schema, site_metrics, sweep_runs
+from remand_app.store import (
+    breakers,
+    group_counts,
+    partitions,
+    queue_counts,
+    schema,
+    site_metrics,
+    sweep_runs,
+)
 from remand_app.store import statistics as counts
-from remand_app.store.diagnosis import Waiting
 from remand_app.store.pauses import pauses
+from remand_app.store.queue_counts import Waiting
 from remand_app.store.site_metrics import Letters
 from remand_app.telemetry import metrics as m
 from remand_app.telemetry.metrics import Metric
@@ -68,9 +76,9 @@ def _site(engine: Engine) -> Iterator[Figure]:
 
 
 def _queues(engine: Engine) -> Iterator[Figure]:
-    work = {waiting.queue: waiting for waiting in diagnosis.waiting(engine.database, engine.clock)}
+    work = {waiting.queue: waiting for waiting in queue_counts.waiting(engine.database, engine.clock)}
     listened = Counter(queue for worker in live_workers(engine) for queue in worker.queues)
-    for queue in {*BUILT_IN, *diagnosis.step_queues(engine.database), *work, *listened}:
+    for queue in {*BUILT_IN, *queue_counts.step_queues(engine.database), *work, *listened}:
         waiting = work.get(queue) or Waiting(queue, 0, 0, 0, 0, 0, 0, None)
         for phase in ("ready", "failed", "waiting", "held", "claimed"):
             yield m.QUEUE_STEPS, (queue, phase), getattr(waiting, phase)

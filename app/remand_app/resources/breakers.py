@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from remand_app.domain.breaker import Move
 from remand_app.domain.states import BreakerState
-from remand_app.engine import breakers as verbs
 from remand_app.engine import overview
 from remand_app.engine.engine import Engine
 from remand_app.engine.operate import Who
+from remand_app.engine.operate import breakers as verbs
 from remand_app.engine.overview import BreakerStanding
 from remand_app.resources.values import fields_of
 from remand_app.store.breakers import PastMove

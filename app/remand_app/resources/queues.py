@@ -12,7 +12,7 @@ from remand_app.engine.overview import QueueStanding
 from remand_app.engine.queue_settings import QueueSettings, queue_settings, set_queue
 from remand_app.resources.values import fields_of
 from remand_app.store.dead_queues import DeadQueue
-from remand_app.store.diagnosis import Waiting
+from remand_app.store.queue_counts import Waiting
 
 __all__ = ["DeadQueue", "Queue", "QueueChanged", "QueueSettings", "QueueSettingsChanged", "Waiting"]
 

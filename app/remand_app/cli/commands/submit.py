@@ -11,7 +11,8 @@ from rich.text import Text
 
 from remand_app.cli.arguments import read_json
 from remand_app.cli.commands.workflow import WENT_WELL, wait_for
-from remand_app.cli.context import ROOT, WORK, By, Cli, decider
+from remand_app.cli.context import ROOT, WORK, By, Cli
+from remand_app.cli.decider import decider
 from remand_app.cli.exits import EXIT_CODES
 from remand_app.cli.render.output import short, state
 from remand_app.cli.render.wording import command, next_steps

@@ -15,8 +15,9 @@ from rich.text import Text
 
 from remand.errors import RemandError
 from remand.redact import redact_text
-from remand_app.cli.context import ROOT, START, Cli, operator
+from remand_app.cli.context import ROOT, START, Cli
 from remand_app.cli.dashboard_address import base_url, link_to, written_down
+from remand_app.cli.decider import operator
 from remand_app.cli.file_watch import Changes
 from remand_app.cli.local_stack import LocalStack, Size
 from remand_app.cli.render.output import span

@@ -11,8 +11,9 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from remand_app.cli.context import By, Cli, Group, Reason, operator
+from remand_app.cli.context import By, Cli, Group, Reason
 from remand_app.cli.dashboard_address import base_url, link_to
+from remand_app.cli.decider import operator
 from remand_app.cli.render.output import age, now, table
 from remand_app.cli.render.wording import command, next_steps
 from remand_app.domain.access import Role, User, account_name_like

@@ -47,7 +47,9 @@ class Guarded(consumer.Consumer):
         """Celery's steps, with a mailbox that reads commands before it obeys them."""
 
         default_steps = tuple(
-            "remand_workers.guarded:Control" if step == "celery.worker.consumer.control:Control" else step
+            "remand_workers.message_guard:Control"
+            if step == "celery.worker.consumer.control:Control"
+            else step
             for step in consumer.Consumer.Blueprint.default_steps
         )
 
