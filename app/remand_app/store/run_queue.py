@@ -17,9 +17,9 @@ import sqlalchemy as sa
 
 from remand_app.clock import Clock
 from remand_app.domain.errors import StepUnreadable, ValueRefused
-from remand_app.domain.queues import queue_of
-from remand_app.store import failure_json, json_values
+from remand_app.store import json_values
 from remand_app.store.arrays import plain, texts
+from remand_app.store.attempt_ends import fail_attempts, settle_parked
 from remand_app.store.claims import Claim, Completed, EndedBadly, Head, Settled
 from remand_app.store.database import Database
 from remand_app.store.rows import T
@@ -50,11 +50,6 @@ select work.workflow_id, work.name as step, work.attempt, work.handler,
  where queued.workflow_id = %s
    and queued.step = %s
    and queued.worker = %s
-"""
-_FAIL = """
-select *
-  from remand.fail_attempts(%s::uuid[], %s::text[], %s::int[], %s::uuid[], %s::text[], %s::text[]::jsonb[],
-                            %s::text[], %s::text[], %s, %s)
 """
 _GIVE_BACK = "select * from remand.give_back(%s, %s, %s::uuid[], %s::text[], %s::uuid[], %s::text[], %s)"
 # An attempt that was given back may be claimed again under the same number: the lease tells the claims apart.
@@ -360,43 +355,6 @@ def _whole() -> Iterator[None]:
     yield
     if json_values.unread() != before:
         raise StepUnreadable("a number has more digits than Python reads, or its nesting is too deep")
-
-
-def settle_parked(
-    database: Database, clock: Clock, limit: int, timeout_seconds: float, slack_seconds: float
-) -> Settled:
-    """Apply parked results of any worker. Transaction: own."""
-    rows = database.call(
-        "select settled, queues, passed from remand.settle_parked(%s, %s, %s, %s)",
-        (limit, timeout_seconds, slack_seconds, clock.fixed()),
-    )
-    settled, queues, passed = rows[0]
-    return Settled(ring=queues, counted=settled, passed=passed)
-
-
-def fail_attempts(
-    database: Database, clock: Clock, ended: Sequence[EndedBadly], *, by: str
-) -> set[tuple[UUID, str]]:
-    """Record attempts of any workers that ended badly; return the steps of those that counted.
-
-    Transaction: own. Idempotent.
-    """
-    rows = database.call(
-        _FAIL,
-        (
-            [end.workflow_id for end in ended],
-            [end.step for end in ended],
-            [end.attempt for end in ended],
-            [end.worker for end in ended],
-            [end.outcome for end in ended],
-            [failure_json.write(end.failure) for end in ended],
-            [end.policy for end in ended],
-            [queue_of(end.policy) for end in ended],
-            by,
-            clock.fixed(),
-        ),
-    )
-    return {(row[0], row[1]) for row in rows}
 
 
 def _settled(rows: Sequence[tuple[Any, ...]]) -> Settled:

@@ -19,9 +19,10 @@ from remand_app.engine.engine import Engine
 from remand_app.engine.leases import lease_slack
 from remand_app.engine.sweeps.passing_over import act_passing_over
 from remand_app.engine.worker_limits import limits_of
-from remand_app.store import run_queue, sweeping
+from remand_app.store import attempt_ends as stored_ends
+from remand_app.store import sweeping
+from remand_app.store.attempt_ends import fail_attempts
 from remand_app.store.claims import EndedBadly, Settled
-from remand_app.store.run_queue import fail_attempts
 from remand_app.store.sweeping import Orphan
 from remand_app.telemetry import log
 from remand_app.telemetry.metrics import LOST_ATTEMPTS
@@ -74,7 +75,7 @@ def settle_parked(engine: Engine, limit: int = BATCH) -> int:
     settings = engine.settings
 
     def act() -> Settled:
-        return run_queue.settle_parked(
+        return stored_ends.settle_parked(
             engine.database, engine.clock, limit, settings.default_step_timeout_seconds, lease_slack(settings)
         )
 
