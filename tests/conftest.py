@@ -64,8 +64,9 @@ def refuse_undeclared(
     return event
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def _strict_events() -> Iterator[None]:
+    # Of each test: one that configures logging must not make the next one lenient.
     structlog.configure(
         processors=[refuse_undeclared, structlog.dev.ConsoleRenderer(colors=False)],
         cache_logger_on_first_use=False,
