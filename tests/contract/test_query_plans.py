@@ -35,7 +35,7 @@ from tests.support.letters import list_letters
 from tests.support.shapes import CHAIN, always, fails, shape
 
 OLD_WORKFLOWS = 330_000
-FEW_ROWS = 1_000
+FEW_ROWS = 600
 """What a verb on a handful of live steps may read; a scan of what is finished reads a thousand times that."""
 
 _OLD = """
