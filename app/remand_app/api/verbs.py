@@ -13,6 +13,7 @@ from remand_app.api.dependencies import Body, DryRun, Line, Prose, Reason
 from remand_app.domain.instants import Instant
 from remand_app.engine import operate
 from remand_app.engine.engine import Engine
+from remand_app.resources.verb import MAX_SECONDS
 from remand_app.resources.verbs import Argument, Noun, Verb, verb_of, verbs_of
 from remand_app.web.identity import Caller, allow
 
@@ -27,7 +28,7 @@ _KINDS: dict[str, Any] = {
     "priority": Annotated[int, Field(ge=0, le=9)],
     "count": int,
     "instant": Instant | None,
-    "duration": Annotated[float, Field(gt=0, le=31_536_000)],
+    "duration": Annotated[float, Field(gt=0, le=MAX_SECONDS)],
 }
 NOUN_OF: dict[str, Noun] = {}
 """Body → the noun of whose verbs it was made."""

@@ -21,7 +21,6 @@ from remand_app.engine.sweeps.passing_over import act_passing_over
 from remand_app.engine.worker_limits import limits_of
 from remand_app.store import attempt_ends as stored_ends
 from remand_app.store import sweeping
-from remand_app.store.attempt_ends import fail_attempts
 from remand_app.store.claims import EndedBadly, Settled
 from remand_app.store.sweeping import Orphan
 from remand_app.telemetry import log
@@ -92,7 +91,7 @@ def settle_parked(engine: Engine, limit: int = BATCH) -> int:
 def _fail(engine: Engine, orphans: list[Orphan]) -> int:
     ended = [_lost(orphan) for orphan in orphans]
     counted, _ = attempt_ends.fail(
-        lambda some: fail_attempts(engine.database, engine.clock, some, by="sweep.rescue"), ended
+        lambda some: stored_ends.fail_attempts(engine.database, engine.clock, some, by="sweep.rescue"), ended
     )
     for orphan in orphans:
         if (orphan.workflow_id, orphan.step) not in counted:
